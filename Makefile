@@ -1,0 +1,113 @@
+# alloclab: `make help` lists what can be typed.
+#
+#   stage=N      one stage (1, 2, ... or my2); without it, all of them
+#   validate=0|1 the check of the whole heap in each call, off or on (default: as the stage says)
+#   CC=clang     another compiler
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+B ?= build
+comma := ,
+
+# ---- Which stages there are, and which was asked for ----
+
+# A folder under stages/ with an mm.c is a stage. Numbered ones first, in order, then the students' own.
+STAGES := $(sort $(patsubst stages/%/mm.c,%,$(wildcard stages/*/mm.c)))
+REFERENCE := $(filter 1-% 2-% 3-% 4-% 5-% 6-% 7-% 8-% 9-%,$(STAGES))
+# What is typed for a stage: 3 for 3-no-validation, my2 for my2.
+short = $(if $(filter $(1),$(REFERENCE)),$(firstword $(subst -, ,$(1))),$(1))
+SHORT := $(foreach s,$(STAGES),$(call short,$(s)))
+
+ifdef stage
+SELECTED := $(strip $(foreach s,$(STAGES),$(if $(filter $(stage),$(s) $(call short,$(s))),$(s))))
+ifeq ($(SELECTED),)
+ifeq ($(filter start help,$(MAKECMDGOALS)),)
+$(error stage=$(stage) does not exist; pick one of: $(SHORT))
+endif
+endif
+else
+SELECTED := $(STAGES)
+endif
+
+# Stops with a line that says what to type when a target needs one stage and got none.
+need_stage = $(if $(stage),,$(error $@ needs a stage: make $@ stage=N, N one of: $(SHORT)))
+# The stage before the selected one, if there is one: 2-... for 3-... and for my3.
+NUMBER := $(firstword $(subst -, ,$(patsubst my%,%,$(firstword $(SELECTED)))))
+before = $(filter $(shell echo $$(($(NUMBER) - 1)) 2>/dev/null)-%,$(REFERENCE))
+
+# ---- Flags ----
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Werror
+# The compiler must not know what malloc is: it would remove calls, and make calloc call itself.
+NO_BUILTIN := -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
+CFLAGS ?= -O2 -g
+ALL_CFLAGS := -std=c11 $(WARNINGS) $(NO_BUILTIN) -Icommon $(CFLAGS)
+
+ifdef validate
+ifeq ($(filter 0 1,$(validate)),)
+$(error validate=$(validate) is not a switch; type validate=1 for on or validate=0 for off)
+endif
+ALL_CFLAGS += -DMM_VALIDATE=$(validate)
+endif
+
+COMMON_C := common/count.c common/memory.c common/misuse.c
+HEADERS := $(wildcard common/*.h)
+
+# Holds the compiler and its flags, so that a change of either rebuilds what it must and nothing else.
+FLAGS_FILE := $(B)/flags
+$(shell mkdir -p $(B); echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $(FLAGS_FILE) || echo '$(CC) $(ALL_CFLAGS)' > $(FLAGS_FILE))
+
+# ---- Building ----
+
+##@ Build
+
+.PHONY: all
+all: $(SELECTED:%=$(B)/lib%.so) ## every stage as a malloc library, build/libN-name.so
+
+.PHONY: preload
+preload: ## stage=N: its library, to run a program on it: LD_PRELOAD=build/libN-name.so ls
+	@$(need_stage)$(MAKE) --no-print-directory all
+
+# The timed build: preload.c with the stage inside, nothing counted.
+$(B)/lib%.so: stages/%/mm.c common/preload.c $(COMMON_C) $(HEADERS) $(FLAGS_FILE)
+	$(CC) $(ALL_CFLAGS) -fPIC -shared -fvisibility=hidden -ftls-model=initial-exec \
+	    -DMM_STAGE_FILE='"$<"' -I. common/preload.c $(COMMON_C) -o $@ -pthread
+
+# The counting build, for tests: the stage alone, called through its table.
+$(B)/count/%/mm.o: stages/%/mm.c $(HEADERS) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -DMM_COUNT=1 -c $< -o $@
+
+$(B)/count/common/%.o: common/%.c $(HEADERS) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -DMM_COUNT=1 -c $< -o $@
+
+COUNT_COMMON := $(COMMON_C:common/%.c=$(B)/count/common/%.o)
+
+.PRECIOUS: $(B)/count/%/mm.o $(B)/count/common/%.o
+
+.PHONY: diff
+diff: ## stage=N: what changed since the stage before: the lesson
+	@$(need_stage)$(if $(before),,$(error stage $(stage) has no stage before it))
+	@diff -u --color=auto stages/$(before)/mm.c stages/$(SELECTED)/mm.c || true
+
+include $(wildcard */*.mk)
+
+##@ Housekeeping
+
+.PHONY: clean
+clean: ## remove build/; the stages, yours too, stay
+	rm -rf $(B)
+
+.PHONY: help
+help: ## this list (the default)
+	@awk 'BEGIN { FS = ":.*## " } \
+	    /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	    /^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@printf '\nStages: %s   (stage=N picks one)\n' '$(SHORT)'

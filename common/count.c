@@ -1,0 +1,3 @@
+#include "count.h"
+
+struct mm_counts mm_counts;

@@ -1,0 +1,105 @@
+/*
+ * front.h - the policy of malloc and its kin, the same in front of every stage.
+ *
+ * What the standards say of size 0, NULL, overflow and errno stands here once, so that a stage has simple
+ * preconditions. docs/contract.md compares C11, C23, POSIX and glibc row by row. Everything is inline: where
+ * the table is known at compile time (preload.c) the stage's function is inlined and costs no second call.
+ */
+#ifndef MM_FRONT_H
+#define MM_FRONT_H
+
+#include "bits.h"
+#include "mm.h"
+#include <errno.h>
+#include <string.h>
+
+/* malloc(0) is a pointer of its own that can be freed, as in glibc: it takes a minimum block. */
+static inline void *front_malloc(const struct mm_allocator *a, size_t bytes)
+{
+    if (bytes > MM_MAX_PAYLOAD) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return a->malloc(bytes);
+}
+
+/* free keeps errno, as POSIX 2024 asks. */
+static inline void front_free(const struct mm_allocator *a, void *payload)
+{
+    if (payload != NULL)
+        a->free(payload);
+}
+
+/* Zeroed, also where the memory is reused. Count times bytes may overflow: then no memory. */
+static inline void *front_calloc(const struct mm_allocator *a, size_t count, size_t bytes)
+{
+    size_t total;
+    if (__builtin_mul_overflow(count, bytes, &total))
+        total = SIZE_MAX;
+    void *payload = front_malloc(a, total);
+    if (payload != NULL)
+        memset(payload, 0, total);
+    return payload;
+}
+
+/* realloc(p, 0) frees p and returns NULL, as in glibc. (C23 makes it undefined: do not rely on it.) */
+static inline void *front_realloc(const struct mm_allocator *a, void *payload, size_t bytes)
+{
+    if (payload == NULL)
+        return front_malloc(a, bytes);
+    if (bytes == 0) {
+        a->free(payload);
+        return NULL;
+    }
+    if (bytes > MM_MAX_PAYLOAD) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return a->realloc(payload, bytes);
+}
+
+static inline void *front_reallocarray(const struct mm_allocator *a, void *payload, size_t count, size_t bytes)
+{
+    size_t total;
+    if (__builtin_mul_overflow(count, bytes, &total))
+        total = SIZE_MAX;
+    return front_realloc(a, payload, total);
+}
+
+/* The alignment must be a power of two, else errno is EINVAL; the size need not be a multiple of it (C17). */
+static inline void *front_aligned_alloc(const struct mm_allocator *a, size_t alignment, size_t bytes)
+{
+    if (!is_power_of_two(alignment)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (alignment <= MM_ALIGNMENT)
+        return front_malloc(a, bytes);
+    if (bytes > MM_MAX_PAYLOAD || alignment > MM_MAX_PAYLOAD / 4 || bytes > MM_MAX_PAYLOAD - 2 * alignment) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return a->aligned_alloc(alignment, bytes);
+}
+
+/* Returns 0, EINVAL or ENOMEM; errno and *out stay as they were unless it returns 0. */
+static inline int front_posix_memalign(const struct mm_allocator *a, void **out, size_t alignment, size_t bytes)
+{
+    if (!is_power_of_two(alignment) || alignment % sizeof(void *) != 0)
+        return EINVAL;
+    int saved = errno;
+    void *payload = front_aligned_alloc(a, alignment, bytes);
+    errno = saved;
+    if (payload == NULL)
+        return ENOMEM;
+    *out = payload;
+    return 0;
+}
+
+/* 0 for NULL. */
+static inline size_t front_usable_size(const struct mm_allocator *a, const void *payload)
+{
+    return payload == NULL ? 0 : a->usable_size(payload);
+}
+
+#endif
