@@ -9,7 +9,10 @@
 /* x rounded up to a multiple of `multiple`. Preconditions: a power of two; no overflow. */
 static inline size_t round_up(size_t x, size_t multiple) { return (x + multiple - 1) & ~(multiple - 1); }
 
-static inline bool is_aligned(const void *p, size_t alignment) { return ((uintptr_t)p & (alignment - 1)) == 0; }
+static inline bool is_aligned(const void *p, size_t alignment)
+{
+    return ((uintptr_t)p & (alignment - 1)) == 0;
+}
 
 static inline bool is_power_of_two(size_t x) { return x != 0 && (x & (x - 1)) == 0; }
 

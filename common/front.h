@@ -9,6 +9,7 @@
 #define MM_FRONT_H
 
 #include "bits.h"
+#include "memory.h"
 #include "mm.h"
 #include <errno.h>
 #include <string.h>
@@ -16,10 +17,8 @@
 /* malloc(0) is a pointer of its own that can be freed, as in glibc: it takes a minimum block. */
 static inline void *front_malloc(const struct mm_allocator *a, size_t bytes)
 {
-    if (bytes > MM_MAX_PAYLOAD) {
-        errno = ENOMEM;
-        return NULL;
-    }
+    if (bytes > MM_MAX_PAYLOAD)
+        return memory_refuse();
     return a->malloc(bytes);
 }
 
@@ -30,12 +29,17 @@ static inline void front_free(const struct mm_allocator *a, void *payload)
         a->free(payload);
 }
 
-/* Zeroed, also where the memory is reused. Count times bytes may overflow: then no memory. */
+/* count * bytes; when that overflows a size that no malloc grants. */
+static inline size_t front_product(size_t count, size_t bytes)
+{
+    size_t product;
+    return __builtin_mul_overflow(count, bytes, &product) ? SIZE_MAX : product;
+}
+
+/* Zeroed, also where the memory is reused. */
 static inline void *front_calloc(const struct mm_allocator *a, size_t count, size_t bytes)
 {
-    size_t total;
-    if (__builtin_mul_overflow(count, bytes, &total))
-        total = SIZE_MAX;
+    size_t total = front_product(count, bytes);
     void *payload = front_malloc(a, total);
     if (payload != NULL)
         memset(payload, 0, total);
@@ -51,19 +55,9 @@ static inline void *front_realloc(const struct mm_allocator *a, void *payload, s
         a->free(payload);
         return NULL;
     }
-    if (bytes > MM_MAX_PAYLOAD) {
-        errno = ENOMEM;
-        return NULL;
-    }
+    if (bytes > MM_MAX_PAYLOAD)
+        return memory_refuse();
     return a->realloc(payload, bytes);
-}
-
-static inline void *front_reallocarray(const struct mm_allocator *a, void *payload, size_t count, size_t bytes)
-{
-    size_t total;
-    if (__builtin_mul_overflow(count, bytes, &total))
-        total = SIZE_MAX;
-    return front_realloc(a, payload, total);
 }
 
 /* The alignment must be a power of two, else errno is EINVAL; the size need not be a multiple of it (C17). */
@@ -75,15 +69,14 @@ static inline void *front_aligned_alloc(const struct mm_allocator *a, size_t ali
     }
     if (alignment <= MM_ALIGNMENT)
         return front_malloc(a, bytes);
-    if (bytes > MM_MAX_PAYLOAD || alignment > MM_MAX_PAYLOAD / 4 || bytes > MM_MAX_PAYLOAD - 2 * alignment) {
-        errno = ENOMEM;
-        return NULL;
-    }
+    if (bytes > MM_MAX_PAYLOAD || alignment > MM_MAX_PAYLOAD / 4 || bytes > MM_MAX_PAYLOAD - 2 * alignment)
+        return memory_refuse();
     return a->aligned_alloc(alignment, bytes);
 }
 
 /* Returns 0, EINVAL or ENOMEM; errno and *out stay as they were unless it returns 0. */
-static inline int front_posix_memalign(const struct mm_allocator *a, void **out, size_t alignment, size_t bytes)
+static inline int front_posix_memalign(
+    const struct mm_allocator *a, void **out, size_t alignment, size_t bytes)
 {
     if (!is_power_of_two(alignment) || alignment % sizeof(void *) != 0)
         return EINVAL;

@@ -57,10 +57,8 @@ void *memory_grow(size_t bytes)
         reserve();
     memory.attempts++;
     if (memory.attempts == failing_attempt || reserved < memory.bytes || bytes > reserved - memory.bytes ||
-        memory.bytes + bytes > limit || !commit(memory.bytes + bytes)) {
-        errno = ENOMEM;
-        return NULL;
-    }
+        memory.bytes + bytes > limit || !commit(memory.bytes + bytes))
+        return memory_refuse();
     char *grown = memory.start + memory.bytes;
     memory.bytes += bytes;
     if (memory.bytes > memory.peak_bytes)
@@ -69,6 +67,12 @@ void *memory_grow(size_t bytes)
     count(&mm_counts.grows, 1);
     errno = saved;
     return grown;
+}
+
+void *memory_refuse(void)
+{
+    errno = ENOMEM;
+    return NULL;
 }
 
 void memory_reset(void)
@@ -88,12 +92,6 @@ void memory_reset(void)
     failing_attempt = 0;
 }
 
-void memory_set_limit(size_t bytes)
-{
-    limit = bytes;
-}
+void memory_set_limit(size_t bytes) { limit = bytes; }
 
-void memory_fail_growth(size_t k)
-{
-    failing_attempt = k == 0 ? 0 : memory.attempts + k;
-}
+void memory_fail_growth(size_t k) { failing_attempt = k == 0 ? 0 : memory.attempts + k; }

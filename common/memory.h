@@ -12,17 +12,20 @@
 #include <stdint.h>
 
 struct memory {
-    char *start;      /* NULL until the first growth; aligned to a page */
-    size_t bytes;     /* size of the heap now */
+    char *start;  /* NULL until the first growth; aligned to a page */
+    size_t bytes; /* size of the heap now */
     size_t peak_bytes;
-    size_t growths;   /* calls of memory_grow() that succeeded */
-    size_t attempts;  /* all calls of memory_grow() */
+    size_t growths;  /* calls of memory_grow() that succeeded */
+    size_t attempts; /* all calls of memory_grow() */
 };
 
 extern struct memory memory;
 
 /* Grow the heap by `bytes`, a multiple of 16. Returns the start of the new part, or NULL with errno ENOMEM. O(1). */
 void *memory_grow(size_t bytes);
+
+/* Sets errno to ENOMEM and returns NULL. */
+void *memory_refuse(void);
 
 /* Empty the heap, and zero what was used of it. The limits below are lifted. */
 void memory_reset(void);
@@ -39,9 +42,6 @@ static inline bool memory_contains(const void *p)
     return (uintptr_t)p - (uintptr_t)memory.start < memory.bytes;
 }
 
-static inline size_t memory_offset(const void *p)
-{
-    return (size_t)((uintptr_t)p - (uintptr_t)memory.start);
-}
+static inline size_t memory_offset(const void *p) { return (size_t)((uintptr_t)p - (uintptr_t)memory.start); }
 
 #endif

@@ -97,7 +97,8 @@ void mm_report_pointer(const struct mm_allocator *allocator, const char *call, c
     struct line line = {.length = 0};
 
     if (!memory_contains(payload)) {
-        put_head(&line, MM_OUTSIDE_HEAP, call, "pointer outside the heap, malloc never returned it: address ");
+        put_head(
+            &line, MM_OUTSIDE_HEAP, call, "pointer outside the heap, malloc never returned it: address ");
         put_number(&line, (uintptr_t)payload, 16);
         put(&line, ", the heap is ");
         put_number(&line, (uintptr_t)memory.start, 16);
@@ -133,7 +134,8 @@ void mm_report_pointer(const struct mm_allocator *allocator, const char *call, c
 void mm_report_fault(const char *call, struct mm_fault fault)
 {
     struct line line = {.length = 0};
-    put_head(&line, MM_HEADER_DAMAGED, call, "the heap is damaged, as if a payload had been overrun: the block ");
+    put_head(
+        &line, MM_HEADER_DAMAGED, call, "the heap is damaged, as if a payload had been overrun: the block ");
     put_place(&line, memory.start + fault.offset);
     put(&line, " breaks I");
     put_number(&line, (uintptr_t)fault.invariant, 10);

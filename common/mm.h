@@ -31,19 +31,19 @@
 enum { MM_ALIGNMENT = 16 };
 
 enum mm_state {
-    MM_USED,  /* its payload belongs to a caller */
-    MM_FREE,  /* coalesced, and in a free list if the stage has one */
-    MM_QUICK, /* freed, but waiting uncoalesced in a quick bin (stages 4 and up) */
+    MM_USED,     /* its payload belongs to a caller */
+    MM_FREE,     /* coalesced, and in a free list if the stage has one */
+    MM_QUICK,    /* freed, but waiting uncoalesced in a quick bin (stages 4 and up) */
     MM_NO_BLOCK, /* no block starts here, or its header is damaged; a walk never reports it */
 };
 
 /* A block as the walkers below report it. */
 struct mm_block {
-    size_t offset;        /* of the header, from the start of the heap */
-    size_t block_bytes;   /* header, payload and all */
-    const void *payload;  /* where a caller's bytes are or would be */
+    size_t offset;       /* of the header, from the start of the heap */
+    size_t block_bytes;  /* header, payload and all */
+    const void *payload; /* where a caller's bytes are or would be */
     enum mm_state state;
-    int list;             /* number of the free list or quick bin; -1 from walk() */
+    int list; /* number of the free list or quick bin; -1 from walk() */
 };
 
 /* Called for each block; returns whether to go on. */
@@ -78,7 +78,8 @@ struct mm_allocator {
     const char *name;    /* the idea, as in the folder's name: "implicit-list" */
     int stage;           /* 1 .. 6 */
     size_t header_bytes; /* metadata of a used block */
-    bool thread_safe;    /* it may be called from several threads at once; else preload.c puts a lock around it */
+    bool
+        thread_safe; /* it may be called from several threads at once; else preload.c puts a lock around it */
 
     /* Which misuse a call reports. Every stage reports a plain double free, and pointers that lie outside the
      * heap or are not aligned. */
@@ -88,12 +89,12 @@ struct mm_allocator {
     void (*init)(void); /* forget every block; call memory_reset() first. A zeroed stage needs no init. */
     void *(*malloc)(size_t payload_bytes);
     void (*free)(void *payload);
-    void *(*realloc)(void *payload, size_t payload_bytes);            /* NULL: the old block is untouched */
-    void *(*aligned_alloc)(size_t alignment, size_t payload_bytes);   /* a power of two over MM_ALIGNMENT */
-    size_t (*usable_size)(const void *payload);                       /* at least what was asked for */
-    struct mm_fault (*check)(void);                                   /* all invariants: O(blocks) */
-    void (*walk)(mm_visitor *visit, void *context);                   /* all blocks, in address order */
-    void (*walk_lists)(mm_visitor *visit, void *context);             /* free lists; NULL if there are none */
+    void *(*realloc)(void *payload, size_t payload_bytes);          /* NULL: the old block is untouched */
+    void *(*aligned_alloc)(size_t alignment, size_t payload_bytes); /* a power of two over MM_ALIGNMENT */
+    size_t (*usable_size)(const void *payload);                     /* at least what was asked for */
+    struct mm_fault (*check)(void);                                 /* all invariants: O(blocks) */
+    void (*walk)(mm_visitor *visit, void *context);                 /* all blocks, in address order */
+    void (*walk_lists)(mm_visitor *visit, void *context);           /* free lists; NULL if there are none */
 };
 
 extern const struct mm_allocator mm_allocator;

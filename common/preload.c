@@ -33,75 +33,86 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static void lock(void) { pthread_mutex_lock(&mutex); }
 static void unlock(void) { pthread_mutex_unlock(&mutex); }
 
-/* Returns whether it locked: a process may get its second thread between a call's start and its end. */
-static inline bool enter(void)
-{
-    if (stage->thread_safe || SINGLE_THREADED)
-        return false;
-    lock();
-    return true;
-}
-
-static inline void leave(bool locked)
-{
-    if (locked)
-        unlock();
-}
+/* Can no other thread be in the stage? Then there is no need to lock. */
+static inline bool alone(void) { return stage->thread_safe || SINGLE_THREADED; }
 
 __attribute__((constructor)) static void survive_fork(void) { pthread_atfork(lock, unlock, unlock); }
 
-EXPORT void *malloc(size_t bytes)
+/* ---- With the lock; apart from the functions below, to keep those short for a process of one thread ---- */
+
+#define APART static __attribute__((noinline))
+
+APART void *locked_malloc(size_t bytes)
 {
-    bool locked = enter();
+    lock();
     void *payload = front_malloc(stage, bytes);
-    leave(locked);
+    unlock();
     return payload;
 }
 
+APART void locked_free(void *payload)
+{
+    lock();
+    front_free(stage, payload);
+    unlock();
+}
+
+APART void *locked_calloc(size_t count, size_t bytes)
+{
+    lock();
+    void *payload = front_calloc(stage, count, bytes);
+    unlock();
+    return payload;
+}
+
+APART void *locked_realloc(void *payload, size_t bytes)
+{
+    lock();
+    void *moved = front_realloc(stage, payload, bytes);
+    unlock();
+    return moved;
+}
+
+/* ---- malloc and its kin ---- */
+
+EXPORT void *malloc(size_t bytes) { return alone() ? front_malloc(stage, bytes) : locked_malloc(bytes); }
+
 EXPORT void free(void *payload)
 {
-    bool locked = enter();
-    front_free(stage, payload);
-    leave(locked);
+    if (alone())
+        front_free(stage, payload);
+    else
+        locked_free(payload);
 }
 
 EXPORT void *calloc(size_t count, size_t bytes)
 {
-    bool locked = enter();
-    void *payload = front_calloc(stage, count, bytes);
-    leave(locked);
-    return payload;
+    return alone() ? front_calloc(stage, count, bytes) : locked_calloc(count, bytes);
 }
 
 EXPORT void *realloc(void *payload, size_t bytes)
 {
-    bool locked = enter();
-    void *moved = front_realloc(stage, payload, bytes);
-    leave(locked);
-    return moved;
+    return alone() ? front_realloc(stage, payload, bytes) : locked_realloc(payload, bytes);
 }
 
 EXPORT void *reallocarray(void *payload, size_t count, size_t bytes)
 {
-    bool locked = enter();
-    void *moved = front_reallocarray(stage, payload, count, bytes);
-    leave(locked);
-    return moved;
+    return realloc(payload, front_product(count, bytes));
 }
 
 EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 {
-    bool locked = enter();
+    lock();
     void *payload = front_aligned_alloc(stage, alignment, bytes);
-    leave(locked);
+    unlock();
     return payload;
 }
 
 EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes)
 {
-    bool locked = enter();
+    lock();
     int error = front_posix_memalign(stage, out, alignment, bytes);
-    leave(locked);
+    unlock();
     return error;
 }
 
@@ -118,8 +129,8 @@ EXPORT void *pvalloc(size_t bytes)
 
 EXPORT size_t malloc_usable_size(void *payload)
 {
-    bool locked = enter();
+    lock();
     size_t bytes = front_usable_size(stage, payload);
-    leave(locked);
+    unlock();
     return bytes;
 }

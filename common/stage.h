@@ -29,12 +29,12 @@ static_assert(MIN_BLOCK >= sizeof(struct block), "else the links of a free block
 
 /* ---- The seams: a stage defines these ---- */
 
-static size_t block_size(const struct block *b);        /* in bytes, header included */
+static size_t block_size(const struct block *b);         /* in bytes, header included */
 static enum mm_state block_state(const struct block *b); /* O(1); b may be any place of the heap */
-static struct block *first_block(void);                 /* NULL while the heap is empty */
-static struct block *next_block(const struct block *b); /* in address order; NULL after the last */
-static struct block *free_after(const struct block *b); /* the next block if it is free, else NULL */
-static struct block *free_last(void);                   /* the last block if it is free, else NULL */
+static struct block *first_block(void);                  /* NULL while the heap is empty */
+static struct block *next_block(const struct block *b);  /* in address order; NULL after the last */
+static struct block *free_after(const struct block *b);  /* the next block if it is free, else NULL */
+static struct block *free_last(void);                    /* the last block if it is free, else NULL */
 
 /* A free block becomes a used one of the same size: it leaves its free list. Returns it. */
 static struct block *take_free(struct block *b);
@@ -64,7 +64,10 @@ static struct mm_fault mm_check(void);
 
 static inline void *payload(const struct block *b) { return (char *)b + HEADER; }
 
-static inline struct block *block_of(const void *payload) { return (struct block *)((char *)payload - HEADER); }
+static inline struct block *block_of(const void *payload)
+{
+    return (struct block *)((char *)payload - HEADER);
+}
 
 /* The size of the block that a payload needs. */
 static inline size_t block_bytes_for(size_t payload_bytes)
