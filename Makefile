@@ -43,7 +43,8 @@ before = $(filter $(shell echo $$(($(NUMBER) - 1)) 2>/dev/null)-%,$(REFERENCE))
 
 # ---- Flags ----
 
-WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Werror
+# Warnings stop the build in `make check` only: half-written code may have some.
+WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef $(WERROR)
 # The compiler must not know what malloc is: it would remove calls, and make calloc call itself.
 NO_BUILTIN := -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
 CFLAGS ?= -O2 -g
@@ -97,7 +98,47 @@ diff: ## stage=N: what changed since the stage before: the lesson
 	@$(need_stage)$(if $(before),,$(error stage $(stage) has no stage before it))
 	@diff -u --color=auto stages/$(before)/mm.c stages/$(SELECTED)/mm.c || true
 
+# What `make check` runs, in this order; the parts below add to it.
+CHECKS := check-format check-stages check-compilers check-rebuild
+
 include $(wildcard */*.mk)
+
+##@ Check
+
+.PHONY: check check-format check-stages check-compilers check-rebuild
+check: ## all that CI runs: format, rules, both compilers, tests, benchmark, docs
+	@failed=; for check in $(CHECKS); do \
+	    printf '== %s\n' $$check; $(MAKE) --no-print-directory $$check || failed="$$failed $$check"; \
+	done; if [ -n "$$failed" ]; then echo "check: failed:$$failed" >&2; exit 1; fi; echo "check: all passed"
+
+# Students format as they like; what is ours has one format.
+FORMATTED := $(wildcard common/*.[ch] tests/*.[ch] bench/*.[ch] $(REFERENCE:%=stages/%/mm.c))
+check-format:
+	@if command -v clang-format > /dev/null; then clang-format --dry-run --Werror $(FORMATTED); \
+	else echo "check-format: skipped, no clang-format; make setup brings it"; fi
+
+check-stages:
+	@tests/stage-rules.sh $(REFERENCE:%=stages/%)
+
+check-compilers:
+	@for cc in gcc clang; do \
+	    if command -v $$cc > /dev/null; then \
+	        for v in 0 1; do $(MAKE) --no-print-directory -s all WERROR=-Werror CC=$$cc validate=$$v B=$(B)/check/$$cc$$v || exit 1; done; \
+	        echo "$$cc: no warnings"; \
+	    else echo "check-compilers: skipped, no $$cc; make setup brings it"; fi; \
+	done
+
+check-rebuild: all
+	@$(MAKE) --no-print-directory -q all || { echo "check-rebuild: a second make would build again" >&2; exit 1; }
+
+##@ Install
+
+# The lab itself needs a C compiler and make. The rest is for tests, coverage, formatting, pictures and docs.
+PACKAGES := libcriterion-dev pkg-config lcov clang clang-format valgrind jq python3
+
+.PHONY: setup
+setup: ## install what the tests and reports need (sudo only if you are not root)
+	@tests/setup.sh $(PACKAGES)
 
 ##@ Housekeeping
 

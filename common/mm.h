@@ -70,9 +70,9 @@ enum mm_misuse {
 };
 
 /*
- * The functions of a stage have simple preconditions, because front.h has dealt with the rest:
- * sizes are 0 .. MM_MAX_PAYLOAD (realloc: from 1), pointers are not NULL. They return NULL only when the memory source has
- * no more memory; then errno is ENOMEM and the heap is as it was before.
+ * The functions of a stage have simple preconditions, because front.h has dealt with the rest: sizes are 0 to
+ * MM_MAX_PAYLOAD (realloc: from 1), pointers are not NULL. They return NULL only when the memory source has no
+ * more memory; then errno is ENOMEM and the heap is as it was before.
  */
 struct mm_allocator {
     const char *name;    /* the idea, as in the folder's name: "implicit-list" */
