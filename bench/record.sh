@@ -1,0 +1,53 @@
+#!/bin/sh
+# record.sh LIBRARY READER OUT - run the command in $cmd and write its trace of malloc to OUT; `make record`.
+#
+# The command may start other processes. OUT gets the busiest one's trace, or that of $program (its name as ps
+# shows it); with all=1 the others' go to OUT.2, OUT.3, ... (before .trace) in the order in which they started.
+set -u
+
+library=$(realpath "$1") reader=$(realpath "$2") out=$3
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+
+logs=$work/logs
+mkdir "$logs" || exit 1
+ALLOCLAB_RECORD=$logs LD_PRELOAD=$library sh -c "$cmd"
+status=$?
+[ $status -eq 0 ] || echo "record: the command ended with status $status; what it did until then is recorded" >&2
+
+# One line a process: number, calls, peak bytes, name.
+processes=$("$reader" "$logs") || exit 1
+if [ -z "$processes" ]; then
+    echo "record: nothing was recorded: '$cmd' is linked statically or runs with other rights" >&2
+    exit 1
+fi
+chosen=$(echo "$processes" | awk -v program="${program:-}" \
+    '(program == "" || $4 == program) && $2 > most { most = $2; best = $1 } END { print best }')
+if [ -z "$chosen" ]; then
+    echo "record: no process is called $program; pick one of:" $(echo "$processes" | cut -d' ' -f4- | sort -u) >&2
+    exit 1
+fi
+
+write_trace() { # PROCESS FILE
+    case $2 in
+    *.gz) "$reader" "$logs" "$1" > "$work/text" && gzip -9nc "$work/text" > "$2" ;;
+    *) "$reader" "$logs" "$1" > "$2" ;;
+    esac
+}
+
+echo "$processes" | {
+    k=1 failed=0
+    while read -r number calls peak name; do
+        file=
+        if [ "$number" = "$chosen" ]; then
+            file=$out
+        elif [ -n "${all:-}" ]; then
+            k=$((k + 1))
+            file=${out%%.trace*}.$k${out#"${out%%.trace*}"}
+        fi
+        [ -z "$file" ] || write_trace "$number" "$file" || failed=1
+        printf '%-16s %9d calls, %10d bytes at the peak%s\n' "$name" "$calls" "$peak" "${file:+ -> $file}"
+    done
+    exit $failed
+}
