@@ -3,10 +3,10 @@
 # A small program from docs/examples/: name=double-free for docs/examples/double-free.c.
 EXAMPLES := $(basename $(notdir $(wildcard docs/examples/*.c)))
 
-# No optimisation and no warnings: most of these programs are wrong on purpose.
+# No warnings: most of these programs are wrong on purpose, and the compiler would say so.
 $(B)/examples/%: docs/examples/%.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -w -O0 -g -fno-builtin $< -o $@
+	$(CC) -std=gnu11 -w -O2 -g -fno-builtin $< -o $@
 
 .PHONY: example
 example: ## name=double-free [stage=N]: run a program of docs/examples, over a stage or the system's malloc
