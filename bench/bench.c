@@ -1,0 +1,422 @@
+/* bench.c - see bench.h. Fills the table: every cell in a process of its own, the allocators in turn. */
+#define _GNU_SOURCE
+#include "bench.h"
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the command line says. */
+static const char *directory = "build"; /* where the libraries and this program's own files are */
+static const char *csv_file, *json_file;
+static size_t rounds_wanted; /* 0: as many as fit into budget_seconds */
+static double budget_seconds = 75;
+static unsigned cell_seconds = 10; /* then a cell is stopped */
+static unsigned long long cell_ns = 10000000; /* repeat a workload for so long */
+
+static struct bench bench;
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number) { interrupted = signal_number; }
+
+static _Noreturn void fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(2);
+}
+
+/* ---- One cell ---- */
+
+/* Runs cell.c; its output, stderr too, is in `output`. Returns the status that waitpid() gave. */
+static int run_program(const struct allocator *a, const char *workload, char *output, size_t bytes)
+{
+    int ends[2], status;
+    char ns[24];
+    size_t length = 0;
+    ssize_t got;
+    bool preload = strchr(a->library, '.') != NULL;
+
+    snprintf(ns, sizeof ns, "%llu", cell_ns);
+    if (pipe(ends) != 0)
+        fail("pipe: %s", strerror(errno));
+    pid_t child = fork();
+    if (child < 0)
+        fail("fork: %s", strerror(errno));
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        alarm(cell_seconds);
+        if (preload)
+            setenv("LD_PRELOAD", a->library, 1);
+        else
+            unsetenv("LD_PRELOAD");
+        execl(a->program, a->program, a->library, workload, ns, (char *)NULL);
+        dprintf(STDOUT_FILENO, "%s: %s\n", a->program, strerror(errno));
+        _exit(127);
+    }
+    close(ends[1]);
+    while ((got = read(ends[0], output + length, bytes - 1 - length)) > 0 || (got < 0 && errno == EINTR))
+        length += got < 0 ? 0 : (size_t)got;
+    output[length] = '\0';
+    close(ends[0]);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return status;
+}
+
+/* "SEGV" for SIGSEGV. */
+static const char *signal_name(int number)
+{
+    switch (number) {
+    case SIGABRT:
+        return "ABRT";
+    case SIGBUS:
+        return "BUS";
+    case SIGFPE:
+        return "FPE";
+    case SIGILL:
+        return "ILL";
+    case SIGKILL:
+        return "KILL";
+    case SIGSEGV:
+        return "SEGV";
+    case SIGTRAP:
+        return "TRAP";
+    default:
+        return "signal";
+    }
+}
+
+static void note_failure(struct cell *cell, int status, char *output)
+{
+    output[strcspn(output, "\n")] = '\0';
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+        snprintf(cell->mark, sizeof cell->mark, "timeout");
+        snprintf(cell->failure, sizeof cell->failure, "stopped after %u s", cell_seconds);
+    } else if (WIFSIGNALED(status)) {
+        snprintf(cell->mark, sizeof cell->mark, "%s", signal_name(WTERMSIG(status)));
+        snprintf(cell->failure, sizeof cell->failure, "%s. %.150s", strsignal(WTERMSIG(status)), output);
+    } else {
+        snprintf(cell->mark, sizeof cell->mark, "failed");
+        snprintf(cell->failure, sizeof cell->failure, "%.150s", output);
+    }
+}
+
+static void run_cell(struct allocator *a, int w, size_t round)
+{
+    static char output[4096];
+    unsigned long long calls, runs, ns;
+    struct cell *cell = &a->cells[w];
+    a->ns[w][round] = NAN;
+    if (cell->failure[0] != '\0' || interrupted)
+        return;
+
+    double start = seconds_now();
+    int status = run_program(a, workloads[w].name, output, sizeof output);
+    a->seconds += seconds_now() - start;
+    if (interrupted)
+        return;
+    const char *result = strstr(output, "ok ");
+    if (status == 0 && result != NULL && sscanf(result, "ok %llu %llu %llu", &calls, &runs, &ns) == 3) {
+        cell->calls = calls;
+        cell->slow = runs == 1 && !bench.dry;
+        a->ns[w][round] = (double)ns / (double)runs;
+    } else {
+        note_failure(cell, status, output);
+    }
+}
+
+/* ---- Progress, on a terminal only ---- */
+
+static void show_progress(double done, double seconds_left, const char *allocator, const char *workload)
+{
+    static double last_shown;
+    enum { WIDTH = 30 };
+    char bar[WIDTH + 1];
+    if (!isatty(STDERR_FILENO) || seconds_now() - last_shown < 0.2)
+        return;
+    last_shown = seconds_now();
+    for (int i = 0; i < WIDTH; i++)
+        bar[i] = i < done * WIDTH ? '#' : '.';
+    bar[WIDTH] = '\0';
+    fprintf(stderr, "\r[%s] %3.0f s left   round %zu   %s: %s\033[K", bar,
+        seconds_left < 0 ? 0 : seconds_left, bench.rounds + 1, workload, allocator);
+}
+
+static void clear_progress(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
+/* ---- The rounds ---- */
+
+static double start_time;
+
+static double elapsed(void) { return seconds_now() - start_time; }
+
+/*
+ * Does an allocator take part in the round that is about to start? All do in the first. Then each has an equal
+ * share of the time; one that cannot take part FEWEST_SAMPLES times within its share may take up to three
+ * shares for that. Its rounds are spread over the whole time, as the machine's own drift is.
+ */
+static bool takes_part(const struct allocator *a)
+{
+    if (bench.rounds == 0 || rounds_wanted != 0)
+        return true;
+    double cost = a->seconds / (double)a->rounds, share = budget_seconds / bench.count;
+    double affordable = share / cost;
+    if (affordable < FEWEST_SAMPLES)
+        affordable = fmin(FEWEST_SAMPLES, 3 * share / cost);
+    return affordable > FEWEST_SAMPLES || (double)a->rounds < affordable * elapsed() / budget_seconds;
+}
+
+static void run_round(void)
+{
+    bool taking_part[ALLOCATORS_MAX];
+    for (int i = 0; i < bench.count; i++)
+        taking_part[i] = takes_part(&bench.allocators[i]);
+
+    for (int w = 0; w < WORKLOADS; w++)
+        for (int i = 0; i < bench.count; i++) {
+            int turn = (int)(((size_t)i + bench.rounds) % (size_t)bench.count);
+            struct allocator *a = &bench.allocators[turn];
+            a->ns[w][bench.rounds] = NAN;
+            if (!bench.chosen[w] || !taking_part[turn])
+                continue;
+            double done = elapsed() / budget_seconds, left = budget_seconds - elapsed();
+            if (rounds_wanted != 0) {
+                done = ((double)bench.rounds + w / (double)WORKLOADS) / (double)rounds_wanted;
+                left = done > 0 ? elapsed() / done - elapsed() : 0;
+            }
+            show_progress(done, left, a->name, workloads[w].name);
+            run_cell(a, w, bench.rounds);
+        }
+    for (int i = 0; i < bench.count; i++)
+        bench.allocators[i].rounds += taking_part[i];
+    bench.rounds++;
+}
+
+static void run_rounds(void)
+{
+    size_t most = rounds_wanted == 0 ? ROUNDS_MAX : rounds_wanted;
+    double last_round = 0;
+    start_time = seconds_now();
+    busy_elsewhere();
+    while (bench.rounds < most && !interrupted &&
+           (rounds_wanted != 0 || elapsed() + last_round < budget_seconds)) {
+        double before = elapsed();
+        run_round();
+        last_round = bench.rounds == 1 ? 0 : elapsed() - before; /* the first is the longest */
+    }
+    clear_progress();
+    bench.seconds = elapsed();
+    bench.elsewhere = busy_elsewhere();
+    bench.interrupted = interrupted != 0;
+}
+
+/* ---- The command line ---- */
+
+static struct allocator *add(const char *name)
+{
+    if (bench.count == ALLOCATORS_MAX)
+        fail("more than %d allocators; type stages=\"1 2 system\" to pick some", ALLOCATORS_MAX);
+    struct allocator *a = &bench.allocators[bench.count++];
+    snprintf(a->name, sizeof a->name, "%s", name);
+    snprintf(a->program, sizeof a->program, "%s/bench/cell", directory);
+    return a;
+}
+
+static void add_named(const char *name)
+{
+    struct allocator *a = add(name);
+    bool limit = strcmp(name, "bump") == 0 || strcmp(name, "freelist") == 0;
+    if (strcmp(name, "system") == 0 || strcmp(name, "harness") == 0)
+        snprintf(a->library, sizeof a->library, "%s", name);
+    else
+        snprintf(a->library, sizeof a->library, "%s/%slib%s.so", directory, limit ? "bench/" : "", name);
+    if (strcmp(name, "system") == 0) {
+        bench.system = bench.count - 1;
+        system_version(a->version, sizeof a->version);
+    }
+    a->stage = atoi(name);
+}
+
+/* A peer that is not installed is left out, visibly. */
+static void add_peer(const struct peer *peer)
+{
+    char output[512];
+    struct allocator *a = add(peer->name);
+    snprintf(a->library, sizeof a->library, "%s", peer->library);
+    if (strcmp(peer->name, "musl") == 0)
+        snprintf(a->program, sizeof a->program, "%s/bench/cell-musl", directory);
+    package_version(peer->package, a->version, sizeof a->version);
+    if (run_program(a, "probe", output, sizeof output) == 0)
+        return;
+    fprintf(stderr, "%s is left out, since it is not installed (%s); make setup-peers installs it\n",
+        peer->name, strcmp(peer->name, "musl") == 0 ? "musl-gcc" : peer->library);
+    memset(a, 0, sizeof *a);
+    bench.count--;
+}
+
+static void add_peers(char *names)
+{
+    bool all = strcmp(names, "all") == 0;
+    for (char *name = strtok(names, ", "); name != NULL; name = strtok(NULL, ", ")) {
+        bool found = false;
+        for (int i = 0; i < peer_count; i++)
+            if (all || strcmp(name, peers[i].name) == 0) {
+                add_peer(&peers[i]);
+                found = true;
+            }
+        if (!found) {
+            fprintf(stderr, "peers=%s: no such peer; pick from: all", name);
+            for (int i = 0; i < peer_count; i++)
+                fprintf(stderr, " %s", peers[i].name);
+            fail("");
+        }
+    }
+}
+
+static void choose_workloads(char *names)
+{
+    memset(bench.chosen, 0, sizeof bench.chosen);
+    for (char *name = strtok(names, ", "); name != NULL; name = strtok(NULL, ", ")) {
+        int w = workload_by_name(name);
+        if (w < 0) {
+            fprintf(stderr, "only=%s: no such workload; pick from:", name);
+            for (int i = 0; i < WORKLOADS; i++)
+                fprintf(stderr, " %s", workloads[i].name);
+            fail("");
+        }
+        bench.chosen[w] = true;
+    }
+}
+
+static unsigned long number(const char *what, const char *text, unsigned long most)
+{
+    char *rest;
+    unsigned long n = strtoul(text, &rest, 10);
+    if (*rest != '\0' || n == 0 || n > most)
+        fail("%s=%s is not a number from 1 to %lu; type for instance %s=20", what, text, most, what);
+    return n;
+}
+
+static void parse(int argc, char **argv)
+{
+    enum { VERSUS = 'v' };
+    static const struct option options[] = {
+        {"build", required_argument, NULL, 'b'},
+        {"only", required_argument, NULL, 'o'},
+        {"rounds", required_argument, NULL, 'r'},
+        {"seconds", required_argument, NULL, 's'},
+        {"limit", required_argument, NULL, 'l'},
+        {"peers", required_argument, NULL, 'p'},
+        {"csv", required_argument, NULL, 'c'},
+        {"json", required_argument, NULL, 'j'},
+        {"dry-run", no_argument, NULL, 'd'},
+        {"focus", required_argument, NULL, 'f'},
+        {"versus", required_argument, NULL, 'v'},
+        {"commit", required_argument, NULL, 'g'},
+        {"flags", required_argument, NULL, 'F'},
+        {NULL, 0, NULL, 0},
+    };
+    char *peer_names = NULL;
+    int option, versus = 0;
+    for (int w = 0; w < WORKLOADS; w++)
+        bench.chosen[w] = true;
+    bench.system = -1;
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+        switch (option) {
+        case 'b':
+            directory = optarg;
+            break;
+        case 'o':
+            choose_workloads(optarg);
+            break;
+        case 'r':
+            rounds_wanted = number("rounds", optarg, ROUNDS_MAX);
+            break;
+        case 's':
+            budget_seconds = (double)number("seconds", optarg, 86400);
+            break;
+        case 'l':
+            cell_seconds = (unsigned)number("limit", optarg, 3600);
+            break;
+        case 'p':
+            peer_names = optarg;
+            break;
+        case 'c':
+            csv_file = optarg;
+            break;
+        case 'j':
+            json_file = optarg;
+            break;
+        case 'd':
+            bench.dry = true;
+            break;
+        case 'f':
+            bench.focus = optarg;
+            break;
+        case 'v':
+            bench.versus[versus++ % 3] = optarg;
+            break;
+        case 'g':
+            bench.commit = optarg;
+            break;
+        case 'F':
+            bench.flags = optarg;
+            break;
+        default:
+            fail("type make help for what can be asked of the benchmark");
+        }
+    for (; optind < argc; optind++)
+        add_named(argv[optind]);
+    if (bench.system < 0)
+        add_named("system");
+    if (peer_names != NULL)
+        add_peers(peer_names);
+    if (bench.dry) {
+        rounds_wanted = 1;
+        cell_ns = 0;
+    }
+}
+
+static void save(const char *path, void (*print)(const struct bench *, FILE *))
+{
+    FILE *file = path == NULL ? NULL : fopen(path, "w");
+    if (path != NULL && file == NULL)
+        fail("%s: %s", path, strerror(errno));
+    if (file == NULL)
+        return;
+    print(&bench, file);
+    if (fclose(file) != 0)
+        fail("%s: %s", path, strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+    parse(argc, argv);
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
+    run_rounds();
+    print_report(&bench);
+    save(csv_file, print_csv);
+    save(json_file, print_json);
+    for (int i = 0; i < bench.count; i++)
+        for (int w = 0; w < WORKLOADS; w++)
+            if (bench.allocators[i].cells[w].failure[0] != '\0')
+                return 1;
+    return interrupted ? 128 + interrupted : 0;
+}

@@ -1,0 +1,104 @@
+/*
+ * bench.h - the comparison of allocators: what its parts share.
+ *
+ *   bench.c      the command line, and the rounds that fill the table
+ *   cell.c       a program of its own: one workload on one allocator, timed
+ *   workloads.c  the workloads
+ *   peers.c      mallocs from elsewhere, and which of them are installed
+ *   machine.c    what must be known of the machine to judge a time
+ *   stats.c      medians, intervals, verdicts
+ *   report.c     the tables, and the same as CSV and JSON
+ *   limit.h      the two limits, bump.c and freelist.c
+ */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include "stats.h"
+#include "workloads.h"
+#include <stdbool.h>
+#include <stdio.h>
+
+enum {
+    ALLOCATORS_MAX = 32,
+    ROUNDS_MAX = 1000,
+    SEVEN = 7, /* the first workloads, on which the ranking rests */
+};
+
+/* What became of a cell. */
+struct cell {
+    unsigned long long calls; /* of the allocator, in one run of the workload */
+    char failure[200]; /* empty, or why it failed: it is not run again */
+    char mark[8]; /* the same for the table: "SEGV", "timeout" */
+    bool slow; /* its first run is what was timed */
+};
+
+struct allocator {
+    char name[40];
+    char version[80];
+    char library[300]; /* for cell.c */
+    char program[300]; /* which cell.c */
+    int stage; /* 1 ..; 0: not a numbered stage */
+    size_t rounds; /* it took part in */
+    double seconds; /* they took */
+    struct cell cells[WORKLOADS];
+    double ns[WORKLOADS][ROUNDS_MAX]; /* for one run of the workload; NaN: not in this round */
+};
+
+struct bench {
+    struct allocator allocators[ALLOCATORS_MAX];
+    int count;
+    int system; /* which of them is the system's malloc */
+    bool chosen[WORKLOADS];
+    size_t rounds;
+    double seconds; /* all of them took */
+    bool dry; /* everything ran once: the times say nothing */
+    bool interrupted;
+    double elsewhere; /* processors that other programs kept busy meanwhile; NaN: not known */
+    const char *focus; /* the allocator in question, NULL: all of them */
+    const char *versus[4]; /* what it is compared with, besides the system */
+    const char *commit, *flags;
+};
+
+/* Median and interval of the milliseconds for one run of workload w. */
+struct estimate milliseconds(const struct bench *b, int allocator, int w);
+
+/* Median and interval of the ratio of two allocators' times within each round. */
+struct estimate ratio(const struct bench *b, int over, int under, int w);
+
+/* The same of the geometric means over the first `n` workloads, those chosen. */
+struct estimate mean_ratio(const struct bench *b, int over, int under, int n);
+
+void print_report(const struct bench *b);
+void print_csv(const struct bench *b, FILE *out);
+void print_json(const struct bench *b, FILE *out);
+
+/* ---- peers.c ---- */
+
+struct peer {
+    const char *name;
+    const char *library;
+    const char *package; /* of Debian; asked for the version too */
+};
+extern const struct peer peers[];
+extern const int peer_count;
+
+/* The version of a Debian package, or "" if it is not known. */
+void package_version(const char *package, char *version, size_t bytes);
+
+/* ---- machine.c ---- */
+
+void system_version(char *out, size_t bytes);
+void cpu_model(char *out, size_t bytes);
+void kernel(char *out, size_t bytes);
+const char *compiler(void);
+long processors(void);
+
+/* The frequency governor, or "" if it cannot be read. */
+void governor(char *out, size_t bytes);
+
+/* Processors kept busy by other programs since the last call; NaN if it cannot be told. */
+double busy_elsewhere(void);
+
+double seconds_now(void);
+
+#endif

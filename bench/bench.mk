@@ -1,0 +1,59 @@
+##@ Benchmark
+
+# What is compared: stages=, or the stage of stage=N with the stage before it (and its reference), or everything.
+BENCH_DIR := $(B)/bench
+BENCH_OTHERS := system bump freelist harness
+
+bench_full = $(or $(filter $(1),$(BENCH_OTHERS)),$(strip $(foreach s,$(STAGES),$(if $(filter $(1),$(s) \
+    $(call short,$(s))),$(s)))),$(error stages=$(1) does not exist; pick from: $(SHORT) $(BENCH_OTHERS)))
+
+ifneq ($(filter bench,$(MAKECMDGOALS)),)
+ifdef stages
+BENCHED := $(foreach s,$(subst $(comma), ,$(stages)),$(call bench_full,$(s)))
+else ifdef stage
+# For a student's own stage: the finished one of the same number beside it.
+BENCH_REFERENCE := $(if $(filter my%,$(SELECTED)),$(filter $(NUMBER)-%,$(REFERENCE)))
+BENCH_VERSUS := $(before) $(BENCH_REFERENCE)
+BENCHED := $(before) $(SELECTED) $(BENCH_REFERENCE) system
+BENCH_FOCUS := --focus=$(SELECTED) $(BENCH_VERSUS:%=--versus=%)
+else
+BENCHED := $(STAGES) $(BENCH_OTHERS)
+endif
+endif
+
+BENCH_C := bench/bench.c bench/report.c bench/stats.c bench/workloads.c bench/peers.c bench/machine.c
+BENCH_H := $(wildcard bench/*.h)
+BENCH_CELLS := $(BENCH_DIR)/cell $(if $(shell command -v musl-gcc),$(BENCH_DIR)/cell-musl)
+BENCH_PARTS := $(BENCH_DIR)/bench $(BENCH_CELLS) $(BENCH_DIR)/libbump.so $(BENCH_DIR)/libfreelist.so
+
+$(BENCH_DIR)/bench: $(BENCH_C) $(BENCH_H) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(BENCH_C) -o $@ -lm
+
+$(BENCH_DIR)/cell: bench/cell.c bench/workloads.c $(BENCH_H) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) bench/cell.c bench/workloads.c -o $@ -ldl
+
+$(BENCH_DIR)/cell-musl: bench/cell.c bench/workloads.c $(BENCH_H) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	musl-gcc -std=c11 -O2 $(NO_BUILTIN) bench/cell.c bench/workloads.c -o $@
+
+$(BENCH_DIR)/lib%.so: bench/%.c $(BENCH_H) $(HEADERS) $(COMMON_C) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -fPIC -shared -fvisibility=hidden $< common/memory.c -o $@
+
+.PHONY: bench
+bench: $(BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(BENCHED))) ## compare with the system's malloc
+	@$(BENCH_DIR)/bench --build=$(B) --commit='$(shell git describe --always --dirty 2>/dev/null)' \
+	    --flags='$(filter-out -W% -I%,$(ALL_CFLAGS))' $(BENCH_FOCUS) \
+	    --csv='$(or $(csv),$(BENCH_DIR)/results.csv)' --json='$(or $(json),$(BENCH_DIR)/results.json)' \
+	    $(if $(only),--only='$(only)') $(if $(rounds),--rounds='$(rounds)') $(if $(peers),--peers='$(peers)') \
+	    $(if $(seconds),--seconds='$(seconds)') $(if $(dry),--dry-run) $(BENCHED)
+
+.PHONY: setup-peers
+setup-peers: ## install the mallocs that peers=all compares with
+	@command -v apt-get >/dev/null || { echo "setup-peers needs apt-get: install by hand: jemalloc, mimalloc," \
+	    "tcmalloc (gperftools), TBB's malloc, musl-gcc"; exit 1; }; \
+	as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	$$as_root apt-get install -y --no-install-recommends libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 \
+	    libtbbmalloc2 musl-tools

@@ -1,0 +1,160 @@
+/*
+ * cell.c - one cell of the benchmark's table: one workload on one allocator, in this process alone.
+ *
+ *     cell LIBRARY WORKLOAD NANOSECONDS    prints: ok CALLS RUNS NANOSECONDS
+ *     cell LIBRARY probe                   prints: from PATH
+ *
+ * LIBRARY is `system`, `harness` (no allocator at all, only what the workload itself costs), or a library that
+ * exports malloc. The runner preloads that library, which all can bear (jemalloc as packaged cannot be loaded
+ * later: its thread-local storage is static); dlopen() then finds it loaded. Where preloading means
+ * nothing, dlopen() loads it. Either way all are called through the same four pointers.
+ */
+#define _GNU_SOURCE /* dladdr */
+#include "workloads.h"
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A run this long is not repeated, and its first run counts: nothing is left that warming up would change. */
+static const uint64_t SLOW_NS = 50000000;
+
+/* The clock is read about this often, so that reading it is no part of the result. */
+static const uint64_t BATCH_NS = 200000;
+
+static _Noreturn void fail(const char *what, const char *detail)
+{
+    dprintf(STDOUT_FILENO, "%s%s\n", what, detail == NULL ? "" : detail);
+    _exit(1);
+}
+
+static uint64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- The harness's own cost: every block is the same buffer ---- */
+
+static char buffer[LARGEST_REQUEST];
+
+static void *no_malloc(size_t bytes) { return (void)bytes, buffer; }
+static void no_free(void *p) { (void)p; }
+static void *no_realloc(void *p, size_t bytes) { return (void)p, (void)bytes, buffer; }
+static void *no_calloc(size_t count, size_t bytes) { return (void)count, (void)bytes, buffer; }
+
+/* ---- The first run: warms up, counts the calls, and fails if the allocator does not allocate ---- */
+
+static struct calls tested;
+static size_t calls_made;
+
+static void *checked(void *p, const char *call, size_t bytes)
+{
+    calls_made++;
+    if (p == NULL)
+        fail(call, " returned NULL");
+    ((volatile char *)p)[0] = ((volatile char *)p)[bytes - 1] = 0;
+    return p;
+}
+
+static void *first_malloc(size_t bytes) { return checked(tested.malloc(bytes), "malloc", bytes); }
+static void *first_calloc(size_t n, size_t bytes)
+{
+    return checked(tested.calloc(n, bytes), "calloc", n * bytes);
+}
+static void first_free(void *p) { calls_made++, tested.free(p); }
+
+static void *first_realloc(void *p, size_t bytes)
+{
+    void *moved = tested.realloc(p, bytes);
+    calls_made++;
+    if (moved == NULL)
+        fail("realloc returned NULL", NULL);
+    return moved;
+}
+
+/* ---- Finding the allocator ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static const char *file_of(void *const *function)
+{
+    Dl_info info;
+    return dladdr(*function, &info) == 0 ? "?" : info.dli_fname;
+}
+
+/* Pointers to functions are fetched as POSIX shows it for dlsym(). */
+static void find_calls(void *handle)
+{
+    *(void **)&tested.malloc = dlsym(handle, "malloc");
+    *(void **)&tested.free = dlsym(handle, "free");
+    *(void **)&tested.realloc = dlsym(handle, "realloc");
+    *(void **)&tested.calloc = dlsym(handle, "calloc");
+    if (tested.malloc == NULL || tested.free == NULL || tested.realloc == NULL || tested.calloc == NULL)
+        fail("no malloc, free, realloc and calloc in it", NULL);
+}
+
+static void (*restart)(void); /* the limit `bump` never frees: it starts again between runs */
+
+static void find_allocator(const char *library)
+{
+    if (strcmp(library, "harness") == 0) {
+        tested = (struct calls){no_malloc, no_free, no_realloc, no_calloc};
+    } else if (strcmp(library, "system") == 0) {
+        find_calls(RTLD_DEFAULT);
+    } else {
+        void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+        if (handle == NULL)
+            fail(dlerror(), NULL);
+        find_calls(handle);
+        *(void **)&restart = dlsym(handle, "bench_restart");
+        if (strcmp(base_name(file_of((void **)&tested.malloc)), base_name(library)) != 0)
+            fail("malloc comes from ", file_of((void **)&tested.malloc));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4 && argc != 3)
+        fail("usage: cell LIBRARY WORKLOAD NANOSECONDS", NULL);
+    find_allocator(argv[1]);
+    if (strcmp(argv[2], "probe") == 0) {
+        dprintf(STDOUT_FILENO, "from %s\n", file_of((void **)&tested.malloc));
+        return 0;
+    }
+    int number = workload_by_name(argv[2]);
+    if (number < 0)
+        fail("no such workload: ", argv[2]);
+    const struct workload *w = &workloads[number];
+    uint64_t wanted_ns = strtoull(argv[3], NULL, 10);
+
+    if (restart != NULL)
+        restart();
+    uint64_t start = now();
+    w->run(&(struct calls){first_malloc, first_free, first_realloc, first_calloc});
+    uint64_t ns = now() - start, runs = 1;
+
+    if (ns < SLOW_NS && wanted_ns != 0) {
+        uint64_t batch = 1 + BATCH_NS / ns;
+        runs = 0;
+        start = now();
+        do {
+            for (uint64_t i = 0; i < batch; i++, runs++) {
+                if (restart != NULL)
+                    restart();
+                w->run(&tested);
+            }
+        } while ((ns = now() - start) < wanted_ns);
+    }
+    dprintf(
+        STDOUT_FILENO, "ok %zu %llu %llu\n", calls_made, (unsigned long long)runs, (unsigned long long)ns);
+    return 0;
+}
