@@ -36,13 +36,34 @@ static inline size_t front_product(size_t count, size_t bytes)
     return __builtin_mul_overflow(count, bytes, &product) ? SIZE_MAX : product;
 }
 
+/* How far into a free block, from either end, or from where the heap ended, a stage may write. */
+enum { FRONT_TRACES = 64 };
+
+/*
+ * Clear a payload that malloc just returned; before that call the heap was `heap_bytes` large. What the heap
+ * grew by since is fresh from the system, so it is zero already, but for traces of the stage (Lea's malloc and
+ * glibc do so at the end of their heaps). With several threads the growth may be another's: clear all.
+ */
+static inline void front_clear(const struct mm_allocator *a, void *payload, size_t bytes, size_t heap_bytes)
+{
+    size_t start = memory_offset(payload);
+    size_t fresh = (start > heap_bytes ? start : heap_bytes) + FRONT_TRACES;
+    if (a->thread_safe || !memory_contains(payload) || fresh + FRONT_TRACES > start + bytes) {
+        memset(payload, 0, bytes);
+    } else {
+        memset(payload, 0, fresh - start);
+        memset((char *)payload + bytes - FRONT_TRACES, 0, FRONT_TRACES);
+    }
+}
+
 /* Zeroed, also where the memory is reused. */
 static inline void *front_calloc(const struct mm_allocator *a, size_t count, size_t bytes)
 {
     size_t total = front_product(count, bytes);
+    size_t heap_bytes = a->thread_safe ? 0 : memory.bytes;
     void *payload = front_malloc(a, total);
     if (payload != NULL)
-        memset(payload, 0, total);
+        front_clear(a, payload, total, heap_bytes);
     return payload;
 }
 
