@@ -15,6 +15,17 @@ example: ## name=double-free [stage=N]: run a program of docs/examples, over a s
 	@$(if $(stage),LD_PRELOAD=$(abspath $(SELECTED:%=$(B)/lib%.so))) $(B)/examples/$(name) 2>&1 | cat; \
 	status=$${PIPESTATUS[0]}; [ $$status -le 128 ] || echo "ended by SIG$$(kill -l $$((status - 128)))"
 
+$(B)/count/%/count: docs/count.c $(B)/count/%/mm.o $(COUNT_COMMON) common/trace.c bench/workloads.c bench/workloads.h $(HEADERS)
+	$(CC) $(ALL_CFLAGS) -DMM_COUNT=1 -Ibench $(filter %.c %.o,$^) -o $@
+
+.PHONY: count
+count: ## [stage=N] workload=NAME or trace=FILE: blocks visited, splits, merges: the same on every machine
+	@$(if $(workload)$(trace),,$(error count needs workload=NAME, one of bench/workloads.c, or trace=FILE))
+	@$(MAKE) --no-print-directory -s $(SELECTED:%=$(B)/count/%/count)
+	@printf '%-17s %8s %10s %10s %8s %8s %7s %9s %10s%s\n' stage calls searched validated splits merges grows copied \
+	    'peak heap' '$(if $(trace),   payload  used %)'
+	@for s in $(SELECTED); do $(B)/count/$$s/count $(if $(trace),trace '$(trace)',workload '$(workload)') || exit 1; done
+
 .PHONY: docs-refresh
 docs-refresh: ## bring the code and the output that the docs quote up to date
 	docs/refresh
