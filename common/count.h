@@ -14,11 +14,11 @@
 #endif
 
 struct mm_counts {
-    uint64_t searched;  /* blocks that malloc looked at to find one that fits */
+    uint64_t searched; /* blocks that malloc looked at to find one that fits */
     uint64_t validated; /* blocks that check() looked at, in the calls themselves when validation is on */
     uint64_t splits;
     uint64_t merges; /* pairs of blocks merged */
-    uint64_t grows;  /* times that the heap grew */
+    uint64_t grows; /* times that the heap grew */
     uint64_t copied; /* payload bytes moved by realloc */
 };
 

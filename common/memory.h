@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 struct memory {
-    char *start;  /* NULL until the first growth; aligned to a page */
+    char *start; /* NULL until the first growth; aligned to a page */
     size_t bytes; /* size of the heap now */
     size_t peak_bytes;
-    size_t growths;  /* calls of memory_grow() that succeeded */
+    size_t growths; /* calls of memory_grow() that succeeded */
     size_t attempts; /* all calls of memory_grow() */
 };
 

@@ -31,16 +31,16 @@
 enum { MM_ALIGNMENT = 16 };
 
 enum mm_state {
-    MM_USED,     /* its payload belongs to a caller */
-    MM_FREE,     /* coalesced, and in a free list if the stage has one */
-    MM_QUICK,    /* freed, but waiting uncoalesced in a quick bin (stages 4 and up) */
+    MM_USED, /* its payload belongs to a caller */
+    MM_FREE, /* coalesced, and in a free list if the stage has one */
+    MM_QUICK, /* freed, but waiting uncoalesced in a quick bin (stages 4 and up) */
     MM_NO_BLOCK, /* no block starts here, or its header is damaged; a walk never reports it */
 };
 
 /* A block as the walkers below report it. */
 struct mm_block {
-    size_t offset;       /* of the header, from the start of the heap */
-    size_t block_bytes;  /* header, payload and all */
+    size_t offset; /* of the header, from the start of the heap */
+    size_t block_bytes; /* header, payload and all */
     const void *payload; /* where a caller's bytes are or would be */
     enum mm_state state;
     int list; /* number of the free list or quick bin; -1 from walk() */
@@ -55,16 +55,16 @@ typedef bool mm_visitor(const struct mm_block *block, void *context);
  */
 struct mm_fault {
     int invariant;
-    size_t offset;    /* of the block where it was seen */
+    size_t offset; /* of the block where it was seen */
     const char *what; /* in words, static */
 };
 
 /* Ways in which a caller can misuse the heap. Each has a section in docs/faults.md. */
 enum mm_misuse {
-    MM_DOUBLE_FREE = 1,    /* E01 */
-    MM_INSIDE_BLOCK = 2,   /* E02: malloc never returned this pointer */
-    MM_OUTSIDE_HEAP = 3,   /* E03 */
-    MM_MISALIGNED = 4,     /* E04 */
+    MM_DOUBLE_FREE = 1, /* E01 */
+    MM_INSIDE_BLOCK = 2, /* E02: malloc never returned this pointer */
+    MM_OUTSIDE_HEAP = 3, /* E03 */
+    MM_MISALIGNED = 4, /* E04 */
     MM_HEADER_DAMAGED = 5, /* E05: somebody wrote past the end of a payload */
     MM_MISUSE_KINDS = 5,
 };
@@ -75,8 +75,8 @@ enum mm_misuse {
  * more memory; then errno is ENOMEM and the heap is as it was before.
  */
 struct mm_allocator {
-    const char *name;    /* the idea, as in the folder's name: "implicit-list" */
-    int stage;           /* 1 .. 6 */
+    const char *name; /* the idea, as in the folder's name: "implicit-list" */
+    int stage; /* 1 .. 6 */
     size_t header_bytes; /* metadata of a used block */
     bool
         thread_safe; /* it may be called from several threads at once; else preload.c puts a lock around it */
@@ -84,22 +84,22 @@ struct mm_allocator {
     /* Which misuse a call reports. Every stage reports a plain double free, and pointers that lie outside the
      * heap or are not aligned. */
     bool detects_inside_block; /* a pointer into the middle of a block (E02) */
-    bool detects_damage;       /* a header overwritten by the block before it (E05) */
+    bool detects_damage; /* a header overwritten by the block before it (E05) */
 
     void (*init)(void); /* forget every block; call memory_reset() first. A zeroed stage needs no init. */
     void *(*malloc)(size_t payload_bytes);
     void (*free)(void *payload);
-    void *(*realloc)(void *payload, size_t payload_bytes);          /* NULL: the old block is untouched */
+    void *(*realloc)(void *payload, size_t payload_bytes); /* NULL: the old block is untouched */
     void *(*aligned_alloc)(size_t alignment, size_t payload_bytes); /* a power of two over MM_ALIGNMENT */
-    size_t (*usable_size)(const void *payload);                     /* at least what was asked for */
-    struct mm_fault (*check)(void);                                 /* all invariants: O(blocks) */
-    void (*walk)(mm_visitor *visit, void *context);                 /* all blocks, in address order */
-    void (*walk_lists)(mm_visitor *visit, void *context);           /* free lists; NULL if there are none */
+    size_t (*usable_size)(const void *payload); /* at least what was asked for */
+    struct mm_fault (*check)(void); /* all invariants: O(blocks) */
+    void (*walk)(mm_visitor *visit, void *context); /* all blocks, in address order */
+    void (*walk_lists)(mm_visitor *visit, void *context); /* free lists; NULL if there are none */
 };
 
 extern const struct mm_allocator mm_allocator;
 
 /* The largest payload: larger sizes are refused, so that the difference of two pointers fits ptrdiff_t. */
-static const size_t MM_MAX_PAYLOAD = PTRDIFF_MAX - 4096;
+static const size_t MM_MAX_PAYLOAD = ((size_t)1 << 42) - 4096;
 
 #endif

@@ -5,7 +5,8 @@
  * a block is laid out and how free blocks are kept. Then what can be written once in terms of the seams:
  * the checks of a caller's pointer, realloc, aligned_alloc, walking the heap.
  *
- * Expects from the stage: struct block, HEADER and MIN_BLOCK (bytes), MM_VALIDATE (0 or 1).
+ * Expects from the stage: struct block; `heap`, a struct with all its state, valid when zeroed; HEADER and
+ * MIN_BLOCK, in bytes; MM_VALIDATE, 0 or 1.
  */
 #ifndef MM_STAGE_H
 #define MM_STAGE_H
@@ -20,7 +21,7 @@
 
 enum {
     PAGE = 4096, /* the heap grows by no less */
-    EDGE = 8,    /* bytes left out at either end of the heap: blocks start at 8 modulo 16 */
+    EDGE = 8, /* bytes left out at either end of the heap: blocks start at 8 modulo 16 */
 };
 
 static_assert(HEADER % MM_ALIGNMENT == EDGE, "else a payload would not be aligned");
@@ -29,12 +30,12 @@ static_assert(MIN_BLOCK >= sizeof(struct block), "else the links of a free block
 
 /* ---- The seams: a stage defines these ---- */
 
-static size_t block_size(const struct block *b);         /* in bytes, header included */
+static size_t block_size(const struct block *b); /* in bytes, header included */
 static enum mm_state block_state(const struct block *b); /* O(1); b may be any place of the heap */
-static struct block *first_block(void);                  /* NULL while the heap is empty */
-static struct block *next_block(const struct block *b);  /* in address order; NULL after the last */
-static struct block *free_after(const struct block *b);  /* the next block if it is free, else NULL */
-static struct block *free_last(void);                    /* the last block if it is free, else NULL */
+static struct block *first_block(void); /* NULL while the heap is empty */
+static struct block *next_block(const struct block *b); /* in address order; NULL after the last */
+static struct block *free_after(const struct block *b); /* the next block if it is free, else NULL */
+static struct block *free_last(void); /* the last block if it is free, else NULL */
 
 /* A free block becomes a used one of the same size: it leaves its free list. Returns it. */
 static struct block *take_free(struct block *b);
@@ -48,14 +49,14 @@ static struct block *split(struct block *b, size_t bytes);
 /* A used block becomes free and is merged with the neighbours that are free. */
 static void release(struct block *b);
 
+/* Merge the freed blocks that wait unmerged, and say whether there were any: done before the heap grows. */
+static bool reclaim(void);
+
 /* A used block of `bytes` or a little more from what is free, or from a larger heap. NULL: no memory. */
 static struct block *take_block(size_t bytes);
 
 /* A used block made of `bytes` more memory at the end of the heap. NULL: no memory. */
 static struct block *append_block(size_t bytes);
-
-/* Merge a used block with the neighbours that are free. Returns the merged block, used. */
-static struct block *coalesce(struct block *b);
 
 static void mm_free(void *old);
 static struct mm_fault mm_check(void);
@@ -119,9 +120,16 @@ static inline struct block *grow_heap(size_t bytes)
 {
     size_t wanted = bytes * (PAGE / bytes + 1);
     struct block *tail = free_last();
-    size_t missing = wanted - (tail == NULL ? 0 : block_size(tail));
-    struct block *b = append_block(heap_start() == NULL ? missing + 2 * EDGE : missing);
-    return b == NULL ? NULL : coalesce(b);
+    if (tail == NULL)
+        return append_block(heap_start() == NULL ? wanted + 2 * EDGE : wanted);
+    take_free(tail);
+    struct block *b = append_block(wanted - block_size(tail));
+    if (b == NULL) {
+        release(tail);
+        return NULL;
+    }
+    absorb(tail, b);
+    return tail;
 }
 
 /* ---- realloc and its kin ---- */
@@ -139,13 +147,15 @@ static size_t mm_usable_size(const void *payload)
 }
 
 /* Make a used block `bytes` large where it is, if what follows it allows. */
-static inline bool extend(struct block *b, size_t bytes)
+static bool extend(struct block *b, size_t bytes)
 {
     struct block *after = free_after(b);
     size_t room = block_size(b) + (after == NULL ? 0 : block_size(after));
     bool at_end = next_block(after == NULL ? b : after) == NULL;
     if (room < bytes && !at_end)
         return false;
+    if (room < bytes && reclaim())
+        return extend(b, bytes); /* what follows b may be larger now */
     struct block *taken = room < bytes ? grow_heap(bytes - block_size(b)) : take_free(after);
     if (taken == NULL)
         return false;
@@ -191,6 +201,8 @@ static void *mm_aligned_alloc(size_t alignment, size_t payload_bytes)
     trim(b, bytes);
     return payload(b);
 }
+
+static void mm_init(void) { memset(&heap, 0, sizeof heap); }
 
 /* ---- Walking ---- */
 

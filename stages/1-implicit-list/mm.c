@@ -22,14 +22,14 @@
  * Invariants, checked by mm_check():
  *   I1   the blocks tile the heap: next_block(b) == b + block_size(b), from its first byte to its last
  *   I2   block_size(b) is a multiple of 16 and at least MIN_BLOCK
- *   I3   every header is intact: b->magic == MAGIC
+ *   I3   every header is intact: its magic number says so
  *   I4   no two neighbours are both free
  *   I5   prev_block(next_block(b)) == b
  */
 struct block {
-    size_t size;        /* of the whole block, header included */
-    uint64_t is_free;   /* 1 or 0 */
-    uint64_t magic;     /* MAGIC in a block, MERGED in what was one */
+    size_t size; /* of the whole block, header included */
+    uint64_t is_free; /* 1 or 0 */
+    uint64_t magic; /* says that this is a header, and of what */
     struct block *prev; /* the list of all blocks, in address order */
     struct block *next;
 };
@@ -39,13 +39,15 @@ enum {
     MIN_BLOCK = 48,
 };
 
+static struct heap {
+    struct block *last; /* the end of the list of all blocks */
+} heap;
+
 #include "stage.h"
 
 static const uint64_t MAGIC = 0xa110c1abb10c4ed5, MERGED = 0xdeadb10c6e46ed15;
 
 /* ---- Blocks ---- */
-
-static struct block *last; /* the end of the list of all blocks */
 
 static size_t block_size(const struct block *b) { return b->size; }
 static bool is_free(const struct block *b) { return b->is_free != 0; }
@@ -60,13 +62,13 @@ static struct block *next_block(const struct block *b) { return b->next; }
 static struct block *free_or_null(struct block *b) { return b != NULL && is_free(b) ? b : NULL; }
 static struct block *free_after(const struct block *b) { return free_or_null(b->next); }
 static struct block *free_before(const struct block *b) { return free_or_null(b->prev); }
-static struct block *free_last(void) { return free_or_null(last); }
+static struct block *free_last(void) { return free_or_null(heap.last); }
 
 static void set_used(struct block *b) { b->is_free = 0; }
 static void set_free(struct block *b) { b->is_free = 1; }
 
 /* What points back to b in the list of all blocks. */
-static struct block **back_link(struct block *b) { return b->next == NULL ? &last : &b->next->prev; }
+static struct block **back_link(struct block *b) { return b->next == NULL ? &heap.last : &b->next->prev; }
 
 static void absorb(struct block *b, struct block *next)
 {
@@ -96,9 +98,9 @@ static struct block *append_block(size_t bytes)
     if (grown == NULL)
         return NULL;
     struct block *b = (struct block *)(empty ? grown + EDGE : grown - EDGE);
-    *b = (struct block){.size = (size_t)((char *)heap_end() - (char *)b), .magic = MAGIC, .prev = last};
-    *(last == NULL ? &last : &last->next) = b;
-    last = b;
+    *b = (struct block){.size = (size_t)((char *)heap_end() - (char *)b), .magic = MAGIC, .prev = heap.last};
+    *(heap.last == NULL ? &heap.last : &heap.last->next) = b;
+    heap.last = b;
     return b;
 }
 
@@ -140,6 +142,8 @@ static void release(struct block *b)
     set_free(b);
 }
 
+static bool reclaim(void) { return false; } /* free blocks are merged at once: nothing waits */
+
 /* ---- The interface ---- */
 
 static struct block *take_block(size_t bytes)
@@ -164,8 +168,6 @@ static void mm_free(void *old)
     release(b);
 }
 
-static void mm_init(void) { last = NULL; }
-
 static struct mm_fault mm_check(void)
 {
     void *expected = heap_start();
@@ -174,7 +176,7 @@ static struct mm_fault mm_check(void)
         count(&mm_counts.validated, 1);
         if (b != expected)
             return fault(1, before, "no block starts where it ends");
-        if (b->magic != MAGIC)
+        if (block_state(b) == MM_NO_BLOCK)
             return fault(3, b, "its header is overwritten");
         size_t room = (size_t)((char *)heap_end() - (char *)b);
         if (block_size(b) % MM_ALIGNMENT != 0 || block_size(b) < MIN_BLOCK || block_size(b) > room)

@@ -22,15 +22,15 @@
  * Invariants, checked by mm_check():
  *   I1   the blocks tile the heap: next_block(b) == b + block_size(b), from its first byte to its last
  *   I2   block_size(b) is a multiple of 16 and at least MIN_BLOCK
- *   I3   every header is intact: b->magic == MAGIC
+ *   I3   every header is intact: its magic number says so
  *   I4   no two neighbours are both free
  *   I5   prev_block(next_block(b)) == b
  *   I6   the free lists hold exactly the free blocks: b->next_free->prev_free == b
  */
 struct block {
-    size_t size;        /* of the whole block, header included */
-    uint64_t is_free;   /* 1 or 0 */
-    uint64_t magic;     /* MAGIC in a block, MERGED in what was one */
+    size_t size; /* of the whole block, header included */
+    uint64_t is_free; /* 1 or 0 */
+    uint64_t magic; /* says that this is a header, and of what */
     struct block *prev; /* the list of all blocks, in address order */
     struct block *next;
     struct block *next_free; /* links, while the block is free; else the payload starts here */
@@ -42,13 +42,16 @@ enum {
     MIN_BLOCK = 64,
 };
 
+static struct heap {
+    struct block *last; /* the end of the list of all blocks */
+    struct block *free_list;
+} heap;
+
 #include "stage.h"
 
 static const uint64_t MAGIC = 0xa110c1abb10c4ed5, MERGED = 0xdeadb10c6e46ed15;
 
 /* ---- Blocks ---- */
-
-static struct block *last; /* the end of the list of all blocks */
 
 static size_t block_size(const struct block *b) { return b->size; }
 static bool is_free(const struct block *b) { return b->is_free != 0; }
@@ -63,13 +66,13 @@ static struct block *next_block(const struct block *b) { return b->next; }
 static struct block *free_or_null(struct block *b) { return b != NULL && is_free(b) ? b : NULL; }
 static struct block *free_after(const struct block *b) { return free_or_null(b->next); }
 static struct block *free_before(const struct block *b) { return free_or_null(b->prev); }
-static struct block *free_last(void) { return free_or_null(last); }
+static struct block *free_last(void) { return free_or_null(heap.last); }
 
 static void set_used(struct block *b) { b->is_free = 0; }
 static void set_free(struct block *b) { b->is_free = 1; }
 
 /* What points back to b in the list of all blocks. */
-static struct block **back_link(struct block *b) { return b->next == NULL ? &last : &b->next->prev; }
+static struct block **back_link(struct block *b) { return b->next == NULL ? &heap.last : &b->next->prev; }
 
 static void absorb(struct block *b, struct block *next)
 {
@@ -99,29 +102,27 @@ static struct block *append_block(size_t bytes)
     if (grown == NULL)
         return NULL;
     struct block *b = (struct block *)(empty ? grown + EDGE : grown - EDGE);
-    *b = (struct block){.size = (size_t)((char *)heap_end() - (char *)b), .magic = MAGIC, .prev = last};
-    *(last == NULL ? &last : &last->next) = b;
-    last = b;
+    *b = (struct block){.size = (size_t)((char *)heap_end() - (char *)b), .magic = MAGIC, .prev = heap.last};
+    *(heap.last == NULL ? &heap.last : &heap.last->next) = b;
+    heap.last = b;
     return b;
 }
 
 /* ---- The free list ---- */
 
-static struct block *free_list;
-
 /* Last in, first out: what was freed last is likely to be in the processor's cache. O(1). */
 static void list_insert(struct block *b)
 {
     b->prev_free = NULL;
-    b->next_free = free_list;
+    b->next_free = heap.free_list;
     if (b->next_free != NULL)
         b->next_free->prev_free = b;
-    free_list = b;
+    heap.free_list = b;
 }
 
 static void list_remove(struct block *b)
 {
-    *(b->prev_free != NULL ? &b->prev_free->next_free : &free_list) = b->next_free;
+    *(b->prev_free != NULL ? &b->prev_free->next_free : &heap.free_list) = b->next_free;
     if (b->next_free != NULL)
         b->next_free->prev_free = b->prev_free;
 }
@@ -131,7 +132,7 @@ static void list_remove(struct block *b)
 /* First fit: the first free block that is large enough; NULL if there is none. O(free blocks). */
 static struct block *find_fit(size_t bytes)
 {
-    for (struct block *b = free_list; b != NULL; b = b->next_free) {
+    for (struct block *b = heap.free_list; b != NULL; b = b->next_free) {
         count(&mm_counts.searched, 1);
         if (block_size(b) >= bytes)
             return b;
@@ -166,6 +167,8 @@ static void release(struct block *b)
     list_insert(b);
 }
 
+static bool reclaim(void) { return false; } /* free blocks are merged at once: nothing waits */
+
 /* ---- The interface ---- */
 
 static struct block *take_block(size_t bytes)
@@ -190,8 +193,6 @@ static void mm_free(void *old)
     release(b);
 }
 
-static void mm_init(void) { last = free_list = NULL; }
-
 static struct mm_fault mm_check(void)
 {
     size_t free_blocks = 0;
@@ -201,7 +202,7 @@ static struct mm_fault mm_check(void)
         count(&mm_counts.validated, 1);
         if (b != expected)
             return fault(1, before, "no block starts where it ends");
-        if (b->magic != MAGIC)
+        if (block_state(b) == MM_NO_BLOCK)
             return fault(3, b, "its header is overwritten");
         size_t room = (size_t)((char *)heap_end() - (char *)b);
         if (block_size(b) % MM_ALIGNMENT != 0 || block_size(b) < MIN_BLOCK || block_size(b) > room)
@@ -217,7 +218,7 @@ static struct mm_fault mm_check(void)
         return fault(1, before, "no block starts where it ends");
 
     struct block *prev = NULL;
-    for (struct block *b = free_list; b != NULL; prev = b, b = b->next_free) {
+    for (struct block *b = heap.free_list; b != NULL; prev = b, b = b->next_free) {
         if (!memory_contains(b) || !is_free(b) || b->prev_free != prev || free_blocks-- == 0)
             return fault(6, prev, "a link of its free list is wrong");
     }
@@ -229,7 +230,7 @@ static struct mm_fault mm_check(void)
 static void mm_walk_lists(mm_visitor *visit, void *context)
 {
     bool more = true;
-    for (struct block *b = free_list; b != NULL && more; b = b->next_free)
+    for (struct block *b = heap.free_list; b != NULL && more; b = b->next_free)
         more = visit_block(b, 0, visit, context);
 }
 

@@ -27,14 +27,14 @@
  *   I3   every header is intact; here only the end marker's can be told: used, of size 0
  *   I4   no two neighbours are both free
  *   I5   prev_block(next_block(b)) == b; here for a free b: its footer repeats its size
- *   I6   the free lists hold exactly the free blocks: b->next_free->prev_free == b
+ *   I6   the free lists hold exactly the free blocks but the last: b->next_free->prev_free == b
  *   I7   a free block is in the list of its own size class
  *   I8   a bit of the bitmap is set if and only if its list is not empty
  *   I9   the quick bins hold exactly the blocks marked QUICK, each in the bin of its size
  *   I10  PREV_USED in a block says whether the block before it is used
  */
 struct block {
-    size_t header;           /* size of the whole block + flags */
+    size_t header; /* size of the whole block + flags */
     struct block *next_free; /* links, while the block is free; else the payload starts here */
     struct block *prev_free;
 };
@@ -42,7 +42,16 @@ struct block {
 enum {
     HEADER = offsetof(struct block, next_free),
     MIN_BLOCK = 32, /* header, two links, footer */
+    BINS = 128, /* quick bins, and classes of one size: of the sizes below BINS * 16 */
+    CLASSES = 256, /* 128 more, 4 for each doubling */
+    TRIES = 8, /* blocks of the request's own class that malloc looks at */
 };
+
+static struct heap {
+    struct block *lists[CLASSES], *bins[BINS]; /* the free lists and the quick bins */
+    uint64_t non_empty[CLASSES / 64]; /* the bitmap of the free lists */
+    struct block *top; /* the last block of the heap, while it is free: in no list, taken if no other fits */
+} heap;
 
 #include "stage.h"
 
@@ -71,7 +80,7 @@ static struct block *free_before(const struct block *b)
 {
     return (b->header & PREV_USED) != 0 ? NULL : (struct block *)((char *)b - ((const size_t *)b)[-1]);
 }
-static struct block *free_last(void) { return first_block() == NULL ? NULL : free_before(heap_end()); }
+static struct block *free_last(void) { return heap.top; }
 
 static void set_used(struct block *b)
 {
@@ -122,62 +131,57 @@ static struct block *append_block(size_t bytes)
 
 /* ---- Free lists: one for each size class ---- */
 
-enum {
-    CLASSES = 320,    /* 64 for sizes 16 bytes apart, then 4 for each doubling */
-    EXACT_MAX = 1008, /* the largest block whose class has one size only; such classes have a quick bin too */
-    BINS = EXACT_MAX / MM_ALIGNMENT + 1,
-    TRIES = 8, /* blocks of the request's own class that malloc looks at */
-};
-static struct block *free_lists[CLASSES], *quick_bins[BINS];
-static uint64_t non_empty[CLASSES / 64]; /* the bitmap of the free lists */
-
 static unsigned class_of(size_t bytes)
 {
-    if (bytes <= EXACT_MAX)
+    if (bytes < BINS * MM_ALIGNMENT)
         return (unsigned)(bytes / MM_ALIGNMENT);
-    unsigned log2 = floor_log2(bytes); /* at least 10 */
-    return BINS + (log2 - 10) * 4 + (unsigned)(bytes >> (log2 - 2)) % 4;
+    unsigned log2 = floor_log2(bytes); /* at least 11 */
+    return BINS + (log2 - 11) * 4 + (unsigned)(bytes >> (log2 - 2)) % 4;
 }
 
 static void list_insert(struct block *b)
 {
-    unsigned size_class = class_of(block_size(b));
+    unsigned list = class_of(block_size(b));
     b->prev_free = NULL;
-    b->next_free = free_lists[size_class];
+    b->next_free = heap.lists[list];
     if (b->next_free != NULL)
         b->next_free->prev_free = b;
-    free_lists[size_class] = b;
-    bit_set(non_empty, size_class);
+    heap.lists[list] = b;
+    bit_set(heap.non_empty, list);
 }
 
 static void list_remove(struct block *b)
 {
-    unsigned size_class = class_of(block_size(b));
-    *(b->prev_free != NULL ? &b->prev_free->next_free : &free_lists[size_class]) = b->next_free;
+    unsigned list = class_of(block_size(b));
+    *(b->prev_free != NULL ? &b->prev_free->next_free : &heap.lists[list]) = b->next_free;
     if (b->next_free != NULL)
         b->next_free->prev_free = b->prev_free;
-    if (free_lists[size_class] == NULL)
-        bit_clear(non_empty, size_class);
+    if (heap.lists[list] == NULL)
+        bit_clear(heap.non_empty, list);
 }
 
-/* First fit in the request's own class, within TRIES; then any block of a larger class. O(1). */
+/* First fit among TRIES blocks of the request's own class; any block of a larger class; the top. O(1). */
 static struct block *find_fit(size_t bytes)
 {
-    unsigned size_class = class_of(bytes);
-    struct block *b = free_lists[size_class];
+    unsigned list = class_of(bytes);
+    struct block *b = heap.lists[list];
     for (int tries = TRIES; b != NULL && tries != 0; b = b->next_free, tries--) {
         count(&mm_counts.searched, 1);
         if (block_size(b) >= bytes)
             return b;
     }
-    size_class = bit_next(non_empty, CLASSES, size_class + 1);
-    count(&mm_counts.searched, size_class != CLASSES);
-    return size_class == CLASSES ? NULL : free_lists[size_class];
+    count(&mm_counts.searched, 1);
+    list = bit_next(heap.non_empty, CLASSES, list + 1);
+    b = list < CLASSES ? heap.lists[list] : heap.top;
+    return b != NULL && block_size(b) >= bytes ? b : NULL;
 }
 
 static struct block *take_free(struct block *b)
 {
-    list_remove(b);
+    if (b == heap.top)
+        heap.top = NULL;
+    else
+        list_remove(b);
     set_used(b);
     return b;
 }
@@ -199,49 +203,59 @@ static void release(struct block *b)
 {
     b = coalesce(b);
     set_free(b);
-    list_insert(b);
+    if (next_block(b) == NULL)
+        heap.top = b;
+    else
+        list_insert(b);
 }
 
 /* ---- Quick bins: freed blocks kept as they are, for the next malloc of the same size (Weinstock 1976) ---- */
-
-static struct block *quick_take(size_t bytes)
+/* A block of at least `bytes`, at most `most`; NULL if there is none. O(1) when they are the same. */
+static inline struct block *quick_take(size_t bytes, size_t most)
 {
-    struct block *b = bytes <= EXACT_MAX ? quick_bins[bytes / MM_ALIGNMENT] : NULL;
-    if (b == NULL)
-        return NULL;
-    quick_bins[bytes / MM_ALIGNMENT] = b->next_free;
-    clear_quick(b);
-    return b;
+    for (; bytes <= most && bytes < BINS * MM_ALIGNMENT; bytes += MM_ALIGNMENT) {
+        struct block *b = heap.bins[bytes / MM_ALIGNMENT];
+        if (b != NULL) {
+            heap.bins[bytes / MM_ALIGNMENT] = b->next_free;
+            clear_quick(b);
+            return b;
+        }
+    }
+    return NULL;
 }
 
-static void quick_put(struct block *b)
+/* No, if b is large; or could be merged into the top, and its bin has another block. */
+static bool quick_put(struct block *b)
 {
-    struct block **bin = &quick_bins[block_size(b) / MM_ALIGNMENT];
+    size_t bin = block_size(b) / MM_ALIGNMENT;
+    if (bin >= BINS || (after(b) == heap.top && heap.bins[bin] != NULL))
+        return false;
     set_quick(b);
-    b->next_free = *bin;
-    *bin = b;
+    b->next_free = heap.bins[bin];
+    heap.bins[bin] = b;
+    return true;
 }
 
-/* Release what waits in the quick bins, before the heap grows: a merged block may be large enough. */
-static void quick_flush(void)
+static bool reclaim(void)
 {
-    for (size_t bytes = MIN_BLOCK; bytes <= EXACT_MAX; bytes += MM_ALIGNMENT)
-        while (quick_bins[bytes / MM_ALIGNMENT] != NULL)
-            release(quick_take(bytes));
+    size_t released = 0;
+    for (size_t bytes = MIN_BLOCK; bytes < BINS * MM_ALIGNMENT; bytes += MM_ALIGNMENT)
+        for (; heap.bins[bytes / MM_ALIGNMENT] != NULL; released++)
+            release(quick_take(bytes, bytes));
+    return released != 0;
 }
 
 /* ---- The interface ---- */
 
 static struct block *take_block(size_t bytes)
 {
-    struct block *b = quick_take(bytes);
+    struct block *b = quick_take(bytes, bytes);
     if (b != NULL)
         return b;
-    if ((b = find_fit(bytes)) == NULL) {
-        quick_flush();
-        b = find_fit(bytes);
-    }
-    b = b != NULL ? take_free(b) : grow_heap(bytes);
+    if ((b = find_fit(bytes)) != NULL)
+        take_free(b);
+    else if ((b = quick_take(bytes, SIZE_MAX)) == NULL)
+        b = reclaim() ? take_block(bytes) : grow_heap(bytes);
     if (b != NULL)
         trim(b, bytes);
     return b;
@@ -257,22 +271,13 @@ static void *mm_malloc(size_t payload_bytes)
 static void mm_free(void *old)
 {
     struct block *b = checked_block(old, "free");
-    if (block_size(b) <= EXACT_MAX)
-        quick_put(b);
-    else
+    if (!quick_put(b))
         release(b);
-}
-
-static void mm_init(void)
-{
-    memset(free_lists, 0, sizeof free_lists);
-    memset(non_empty, 0, sizeof non_empty);
-    memset(quick_bins, 0, sizeof quick_bins);
 }
 
 static struct mm_fault mm_check(void)
 {
-    size_t free_blocks = 0, quick_blocks = 0;
+    size_t free_blocks = 0;
     struct block *before = NULL;
     for (struct block *b = first_block(); b != NULL; before = b, b = next_block(b)) {
         count(&mm_counts.validated, 1);
@@ -285,8 +290,7 @@ static struct mm_fault mm_check(void)
             return fault(4, b, "it and the block before it are both free: not coalesced");
         if (is_free(b) && *footer(b) != block_size(b))
             return fault(5, b, "its footer does not repeat its size");
-        free_blocks += is_free(b);
-        quick_blocks += block_state(b) == MM_QUICK;
+        free_blocks += (is_free(b) && b != heap.top) || block_state(b) == MM_QUICK;
     }
     if (before != NULL && after(before) != heap_end())
         return fault(1, before, "no block starts where it ends");
@@ -295,22 +299,22 @@ static struct mm_fault mm_check(void)
 
     for (unsigned list = 0; list < CLASSES; list++) {
         struct block *prev = NULL;
-        for (struct block *b = free_lists[list]; b != NULL; prev = b, b = b->next_free) {
+        for (struct block *b = heap.lists[list]; b != NULL; prev = b, b = b->next_free) {
             if (!memory_contains(b) || !is_free(b) || b->prev_free != prev || free_blocks-- == 0)
                 return fault(6, prev, "a link of its free list is wrong");
             if (class_of(block_size(b)) != list)
                 return fault(7, b, "it is in the free list of another size class");
         }
-        if ((free_lists[list] != NULL) != bit_test(non_empty, list))
-            return fault(8, free_lists[list], "the bitmap disagrees with its free list");
+        if ((heap.lists[list] != NULL) != bit_test(heap.non_empty, list))
+            return fault(8, heap.lists[list], "the bitmap disagrees with its free list");
     }
     for (unsigned bin = 0; bin < BINS; bin++)
-        for (struct block *b = quick_bins[bin]; b != NULL; b = b->next_free)
+        for (struct block *b = heap.bins[bin]; b != NULL; b = b->next_free)
             if (!memory_contains(b) || block_state(b) != MM_QUICK || class_of(block_size(b)) != bin ||
-                quick_blocks-- == 0)
+                free_blocks-- == 0)
                 return fault(9, b, "it does not belong in its quick bin");
-    if (free_blocks + quick_blocks != 0)
-        return fault(free_blocks != 0 ? 6 : 9, heap_start(), "a free block is in no list");
+    if (free_blocks != 0)
+        return fault(6, heap_start(), "a free block is in no list");
     return (struct mm_fault){0, 0, "sound"};
 }
 
@@ -318,7 +322,7 @@ static void mm_walk_lists(mm_visitor *visit, void *context)
 {
     bool more = true;
     for (int list = 0; list < CLASSES + BINS; list++) {
-        struct block *b = list < CLASSES ? free_lists[list] : quick_bins[list - CLASSES];
+        struct block *b = list < CLASSES ? heap.lists[list] : heap.bins[list - CLASSES];
         for (; b != NULL && more; b = b->next_free)
             more = visit_block(b, list, visit, context);
     }
