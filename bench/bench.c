@@ -14,6 +14,7 @@
 /* What the command line says. */
 static const char *directory = "build"; /* where the libraries and this program's own files are */
 static const char *csv_file, *json_file;
+static const char *old_file, *new_file; /* results to compare, instead of measuring */
 static size_t rounds_wanted; /* 0: as many as fit into budget_seconds */
 static double budget_seconds = 75;
 static unsigned cell_seconds = 10; /* then a cell is stopped */
@@ -117,6 +118,7 @@ static void run_cell(struct allocator *a, int w, size_t round)
 {
     static char output[4096];
     unsigned long long calls, runs, ns;
+    char warm[8];
     struct cell *cell = &a->cells[w];
     a->ns[w][round] = NAN;
     if (cell->failure[0] != '\0' || interrupted)
@@ -128,9 +130,10 @@ static void run_cell(struct allocator *a, int w, size_t round)
     if (interrupted)
         return;
     const char *result = strstr(output, "ok ");
-    if (status == 0 && result != NULL && sscanf(result, "ok %llu %llu %llu", &calls, &runs, &ns) == 3) {
+    if (status == 0 && result != NULL &&
+        sscanf(result, "ok %llu %llu %llu %7s", &calls, &runs, &ns, warm) == 4) {
         cell->calls = calls;
-        cell->slow = runs == 1 && !bench.dry;
+        cell->slow = strcmp(warm, "cold") == 0 && !bench.dry;
         a->ns[w][round] = (double)ns / (double)runs;
     } else {
         note_failure(cell, status, output);
@@ -142,14 +145,14 @@ static void run_cell(struct allocator *a, int w, size_t round)
 static void show_progress(double done, double seconds_left, const char *allocator, const char *workload)
 {
     static double last_shown;
-    enum { WIDTH = 30 };
-    char bar[WIDTH + 1];
+    enum { BAR = 30 };
+    char bar[BAR + 1];
     if (!isatty(STDERR_FILENO) || seconds_now() - last_shown < 0.2)
         return;
     last_shown = seconds_now();
-    for (int i = 0; i < WIDTH; i++)
-        bar[i] = i < done * WIDTH ? '#' : '.';
-    bar[WIDTH] = '\0';
+    for (int i = 0; i < BAR; i++)
+        bar[i] = i < done * BAR ? '#' : '.';
+    bar[BAR] = '\0';
     fprintf(stderr, "\r[%s] %3.0f s left   round %zu   %s: %s\033[K", bar,
         seconds_left < 0 ? 0 : seconds_left, bench.rounds + 1, workload, allocator);
 }
@@ -315,7 +318,6 @@ static unsigned long number(const char *what, const char *text, unsigned long mo
 
 static void parse(int argc, char **argv)
 {
-    enum { VERSUS = 'v' };
     static const struct option options[] = {
         {"build", required_argument, NULL, 'b'},
         {"only", required_argument, NULL, 'o'},
@@ -330,6 +332,8 @@ static void parse(int argc, char **argv)
         {"versus", required_argument, NULL, 'v'},
         {"commit", required_argument, NULL, 'g'},
         {"flags", required_argument, NULL, 'F'},
+        {"old", required_argument, NULL, 'O'},
+        {"new", required_argument, NULL, 'N'},
         {NULL, 0, NULL, 0},
     };
     char *peer_names = NULL;
@@ -408,6 +412,8 @@ static void save(const char *path, void (*print)(const struct bench *, FILE *))
 int main(int argc, char **argv)
 {
     parse(argc, argv);
+    if (old_file != NULL && new_file != NULL)
+        return compare_files(old_file, new_file);
     sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     run_rounds();

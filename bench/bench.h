@@ -7,7 +7,9 @@
  *   peers.c      mallocs from elsewhere, and which of them are installed
  *   machine.c    what must be known of the machine to judge a time
  *   stats.c      medians, intervals, verdicts
- *   report.c     the tables, and the same as CSV and JSON
+ *   report.c     the tables
+ *   export.c     the same as CSV and JSON
+ *   compare.c    the results of two runs
  *   limit.h      the two limits, bump.c and freelist.c
  */
 #ifndef BENCH_BENCH_H
@@ -59,6 +61,11 @@ struct bench {
     const char *commit, *flags;
 };
 
+static inline const char *or_unknown(const char *text)
+{
+    return text == NULL || text[0] == '\0' ? "unknown" : text;
+}
+
 /* Median and interval of the milliseconds for one run of workload w. */
 struct estimate milliseconds(const struct bench *b, int allocator, int w);
 
@@ -71,6 +78,22 @@ struct estimate mean_ratio(const struct bench *b, int over, int under, int n);
 void print_report(const struct bench *b);
 void print_csv(const struct bench *b, FILE *out);
 void print_json(const struct bench *b, FILE *out);
+
+/* Prints what changed between two files that print_csv() wrote. Returns an exit status. */
+int compare_files(const char *old_path, const char *new_path);
+
+/* ---- Parts of tables, in report.c ---- */
+
+enum { NAME_WIDTH = 16, WIDTH = 8 }; /* columns of a table, in characters */
+
+/* The escape if stdout is a terminal and NO_COLOR is not set, else "". */
+const char *colour(const char *escape);
+
+/* A ratio with its verdict: coloured, `~` for no difference seen, `?` for too few rounds to tell. */
+void print_ratio(struct estimate e, bool high_is_good);
+
+/* A title, and below it the names of the workloads chosen. */
+void print_head(const bool *chosen, const char *title, int name_width, const char *last);
 
 /* ---- peers.c ---- */
 
@@ -100,5 +123,9 @@ void governor(char *out, size_t bytes);
 double busy_elsewhere(void);
 
 double seconds_now(void);
+
+/* All of it that a reader of a table needs, in one line; and the time of day. */
+void machine_line(char *out, size_t bytes);
+void date(char *out, size_t bytes);
 
 #endif

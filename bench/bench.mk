@@ -7,7 +7,6 @@ BENCH_OTHERS := system bump freelist harness
 bench_full = $(or $(filter $(1),$(BENCH_OTHERS)),$(strip $(foreach s,$(STAGES),$(if $(filter $(1),$(s) \
     $(call short,$(s))),$(s)))),$(error stages=$(1) does not exist; pick from: $(SHORT) $(BENCH_OTHERS)))
 
-ifneq ($(filter bench,$(MAKECMDGOALS)),)
 ifdef stages
 BENCHED := $(foreach s,$(subst $(comma), ,$(stages)),$(call bench_full,$(s)))
 else ifdef stage
@@ -19,9 +18,8 @@ BENCH_FOCUS := --focus=$(SELECTED) $(BENCH_VERSUS:%=--versus=%)
 else
 BENCHED := $(STAGES) $(BENCH_OTHERS)
 endif
-endif
 
-BENCH_C := bench/bench.c bench/report.c bench/stats.c bench/workloads.c bench/peers.c bench/machine.c
+BENCH_C := bench/bench.c bench/report.c bench/export.c bench/compare.c bench/stats.c bench/workloads.c bench/peers.c bench/machine.c
 BENCH_H := $(wildcard bench/*.h)
 BENCH_CELLS := $(BENCH_DIR)/cell $(if $(shell command -v musl-gcc),$(BENCH_DIR)/cell-musl)
 BENCH_PARTS := $(BENCH_DIR)/bench $(BENCH_CELLS) $(BENCH_DIR)/libbump.so $(BENCH_DIR)/libfreelist.so
@@ -45,10 +43,18 @@ $(BENCH_DIR)/lib%.so: bench/%.c $(BENCH_H) $(HEADERS) $(COMMON_C) $(FLAGS_FILE)
 .PHONY: bench
 bench: $(BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(BENCHED))) ## compare with the system's malloc
 	@$(BENCH_DIR)/bench --build=$(B) --commit='$(shell git describe --always --dirty 2>/dev/null)' \
-	    --flags='$(filter-out -W% -I%,$(ALL_CFLAGS))' $(BENCH_FOCUS) \
+	    --flags='$(filter-out -std=% -W% -I% -fno-builtin%,$(ALL_CFLAGS))' $(BENCH_FOCUS) \
 	    --csv='$(or $(csv),$(BENCH_DIR)/results.csv)' --json='$(or $(json),$(BENCH_DIR)/results.json)' \
 	    $(if $(only),--only='$(only)') $(if $(rounds),--rounds='$(rounds)') $(if $(peers),--peers='$(peers)') \
 	    $(if $(seconds),--seconds='$(seconds)') $(if $(dry),--dry-run) $(BENCHED)
+
+.PHONY: bench-compare
+bench-compare: $(BENCH_DIR)/bench ## old=FILE.csv [new=FILE.csv]: what changed since an earlier run
+	@test -r '$(old)' || { echo 'bench-compare needs an earlier result: make bench csv=before.csv, and later' \
+	    'make bench-compare old=before.csv'; exit 2; }
+	@cp '$(old)' $(BENCH_DIR)/old.csv
+	$(if $(new),,@$(MAKE) --no-print-directory bench)
+	@$< --old=$(BENCH_DIR)/old.csv --new='$(or $(new),$(csv),$(BENCH_DIR)/results.csv)'
 
 .PHONY: setup-peers
 setup-peers: ## install the mallocs that peers=all compares with

@@ -1,7 +1,7 @@
 /*
  * cell.c - one cell of the benchmark's table: one workload on one allocator, in this process alone.
  *
- *     cell LIBRARY WORKLOAD NANOSECONDS    prints: ok CALLS RUNS NANOSECONDS
+ *     cell LIBRARY WORKLOAD NANOSECONDS    prints: ok CALLS RUNS NANOSECONDS cold|warm
  *     cell LIBRARY probe                   prints: from PATH
  *
  * LIBRARY is `system`, `harness` (no allocator at all, only what the workload itself costs), or a library that
@@ -31,10 +31,14 @@ static _Noreturn void fail(const char *what, const char *detail)
     _exit(1);
 }
 
+/*
+ * Processor time of this process, not the time on the wall: the same while the process runs undisturbed, and
+ * free of the time in which another program had the processor.
+ */
 static uint64_t now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
@@ -140,10 +144,11 @@ int main(int argc, char **argv)
         restart();
     uint64_t start = now();
     w->run(&(struct calls){first_malloc, first_free, first_realloc, first_calloc});
-    uint64_t ns = now() - start, runs = 1;
+    unsigned long long ns = now() - start, runs = 1;
 
-    if (ns < SLOW_NS && wanted_ns != 0) {
-        uint64_t batch = 1 + BATCH_NS / ns;
+    bool warm = ns < SLOW_NS && wanted_ns != 0;
+    if (warm) {
+        uint64_t batch = 1 + BATCH_NS / (ns + 1);
         runs = 0;
         start = now();
         do {
@@ -154,7 +159,6 @@ int main(int argc, char **argv)
             }
         } while ((ns = now() - start) < wanted_ns);
     }
-    dprintf(
-        STDOUT_FILENO, "ok %zu %llu %llu\n", calls_made, (unsigned long long)runs, (unsigned long long)ns);
+    dprintf(STDOUT_FILENO, "ok %zu %llu %llu %s\n", calls_made, runs, ns, warm ? "warm" : "cold");
     return 0;
 }

@@ -113,3 +113,17 @@ double busy_elsewhere(void)
     last_own = own;
     return busy < 0 ? 0 : busy;
 }
+
+void machine_line(char *out, size_t bytes)
+{
+    char cpu[200], system[200];
+    cpu_model(cpu, sizeof cpu);
+    kernel(system, sizeof system);
+    snprintf(out, bytes, "%s, %ld processors, %s", cpu, processors(), system);
+}
+
+void date(char *out, size_t bytes)
+{
+    time_t now = time(NULL);
+    strftime(out, bytes, "%Y-%m-%d %H:%M", localtime(&now));
+}

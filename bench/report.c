@@ -75,9 +75,9 @@ static bool is_harness(const struct allocator *a) { return strcmp(a->name, "harn
 
 /* ---- Cells of a table ---- */
 
-enum { NAME_WIDTH = 16, WIDTH = 8 };
+enum { SHORT_NAME_WIDTH = 12 };
 
-static const char *colour(const char *escape)
+const char *colour(const char *escape)
 {
     static int on = -1;
     if (on < 0)
@@ -96,6 +96,13 @@ static void format(char *out, size_t bytes, double x)
     snprintf(out, bytes, "%.*f", decimals, x);
 }
 
+/* Two decimals will do for a ratio: 0.012, 0.12, 1.23, 12.3, 123. */
+static void format_ratio(char *out, size_t bytes, double x)
+{
+    int decimals = x >= 100 ? 0 : x >= 10 ? 1 : x >= 0.1 ? 2 : 3;
+    snprintf(out, bytes, "%.*f", decimals, x);
+}
+
 static void print_milliseconds(const struct bench *b, int allocator, int w)
 {
     char text[32];
@@ -108,18 +115,12 @@ static void print_milliseconds(const struct bench *b, int allocator, int w)
     printf("%*s", WIDTH, text);
 }
 
-/* A ratio with its verdict: coloured, `~` for no difference seen, `?` for too few rounds to tell. */
-static void print_ratio(struct estimate e, bool high_is_good)
+void print_ratio(struct estimate e, bool high_is_good)
 {
     char text[32] = "-";
     const char *mark = " ", *tint = "";
     if (!isnan(e.median)) {
-        snprintf(text, sizeof text, "%.*f",
-            e.median >= 100   ? 0
-            : e.median >= 10  ? 1
-            : e.median >= 0.1 ? 2
-                              : 3,
-            e.median);
+        format_ratio(text, sizeof text, e.median);
         enum verdict v = verdict(e);
         mark = v == NO_DIFFERENCE ? "~" : v == TOO_FEW ? "?" : " ";
         if (v == ABOVE || v == BELOW)
@@ -143,11 +144,11 @@ static void print_spread(struct estimate e)
         printf("%*s±%s ", width - (int)strlen(text), "", text);
 }
 
-static void print_head(const struct bench *b, const char *title, const char *last)
+void print_head(const bool *chosen, const char *title, int name_width, const char *last)
 {
-    printf("\n%s%s%s\n%-*s", bold(), title, plain(), NAME_WIDTH, "");
+    printf("\n%s%s%s\n%-*s", bold(), title, plain(), name_width, "");
     for (int w = 0; w < WORKLOADS; w++)
-        if (b->chosen[w])
+        if (chosen[w])
             printf("%*s ", WIDTH - 1, workloads[w].name);
     printf("%s\n", last);
 }
@@ -156,7 +157,7 @@ static void print_head(const struct bench *b, const char *title, const char *las
 
 static void print_times(const struct bench *b)
 {
-    print_head(b, "Milliseconds for one run of the workload (median)", "");
+    print_head(b->chosen, "Milliseconds for one run of the workload (median)", NAME_WIDTH, "");
     for (int i = 0; i < b->count; i++) {
         printf("%-*s", NAME_WIDTH - 1, b->allocators[i].name);
         for (int w = 0; w < WORKLOADS; w++)
@@ -166,30 +167,35 @@ static void print_times(const struct bench *b)
     }
 }
 
-/* A row of ratios, and below it their spread. */
-static void print_ratios(const struct bench *b, const char *name, int over, int under, bool high_is_good)
+/* A row of ratios, and below it their spread. With the mean of the seven at the end, if asked for. */
+static void print_ratios(
+    const struct bench *b, const char *name, int name_width, int over, int under, bool speedup)
 {
-    printf("%-*s", NAME_WIDTH, name);
+    struct estimate mean = mean_ratio(b, over, under, SEVEN);
+    printf("%-*s", name_width, name);
     for (int w = 0; w < WORKLOADS; w++)
         if (b->chosen[w])
-            print_ratio(ratio(b, over, under, w), high_is_good);
-    if (high_is_good)
-        print_ratio(mean_ratio(b, over, under, SEVEN), high_is_good);
-    printf("\n%s%-*s", dim(), NAME_WIDTH, "");
+            print_ratio(ratio(b, over, under, w), speedup);
+    if (speedup)
+        print_ratio(mean, speedup);
+    puts("");
+    if (b->rounds < FEWEST_SAMPLES)
+        return;
+    printf("%s%-*s", dim(), name_width, "");
     for (int w = 0; w < WORKLOADS; w++)
         if (b->chosen[w])
             print_spread(ratio(b, over, under, w));
-    if (high_is_good)
-        print_spread(mean_ratio(b, over, under, SEVEN));
+    if (speedup)
+        print_spread(mean);
     printf("%s\n", plain());
 }
 
 static void print_against_system(const struct bench *b)
 {
-    print_head(b, "Time as a multiple of the system's malloc (below 1: faster)", "");
+    print_head(b->chosen, "Time as a multiple of the system's malloc (below 1: faster)", NAME_WIDTH, "");
     for (int i = 0; i < b->count; i++)
         if (i != b->system)
-            print_ratios(b, b->allocators[i].name, i, b->system, false);
+            print_ratios(b, b->allocators[i].name, NAME_WIDTH, i, b->system, false);
 }
 
 static int by_name(const struct bench *b, const char *name)
@@ -206,7 +212,7 @@ static void print_speedup(const struct bench *b, int before, int after)
     char name[90];
     snprintf(name, sizeof name, "%.*s over %.*s", (int)strcspn(b->allocators[after].name, "-"),
         b->allocators[after].name, (int)strcspn(b->allocators[before].name, "-"), b->allocators[before].name);
-    print_ratios(b, name, before, after, true);
+    print_ratios(b, name, SHORT_NAME_WIDTH, before, after, true);
 }
 
 static int stage_number(const struct bench *b, int stage)
@@ -221,7 +227,8 @@ static void print_speedups(const struct bench *b)
 {
     int focus = by_name(b, b->focus);
     if (focus >= 0) {
-        print_head(b, "This phase's speed-up: the other's time as a multiple of its own", "geo.mean");
+        print_head(b->chosen, "This phase's speed-up: the other's time as a multiple of its own",
+            SHORT_NAME_WIDTH, "  mean");
         for (int v = 0; b->versus[v] != NULL; v++)
             if (by_name(b, b->versus[v]) >= 0)
                 print_speedup(b, by_name(b, b->versus[v]), focus);
@@ -233,79 +240,74 @@ static void print_speedups(const struct bench *b)
         if (before < 0 || after < 0)
             continue;
         if (!any)
-            print_head(b, "Each phase's speed-up: the time of the stage before as a multiple of this one's",
-                "geo.mean");
+            print_head(b->chosen,
+                "Each phase's speed-up: the time of the stage before as a multiple of its own",
+                SHORT_NAME_WIDTH, "  mean");
         any = true;
         print_speedup(b, before, after);
     }
 }
 
+static const char *what_it_is(const struct allocator *a)
+{
+    return is_limit(a) ? "a limit, not an allocator" : is_harness(a) ? "the workloads alone" : a->version;
+}
+
 static void print_rank(const struct bench *b, int place, int i)
 {
     const struct allocator *a = &b->allocators[i];
-    struct estimate seven = mean_ratio(b, i, b->system, SEVEN), ten = mean_ratio(b, i, b->system, WORKLOADS);
-    char ms[32] = "-", interval[40] = "", place_text[8] = "";
+    struct estimate seven = mean_ratio(b, i, b->system, SEVEN);
+    char ms[32] = "-", low[32], high[32], interval[80] = "", place_text[8] = "";
     if (!isnan(total(b, i, SEVEN)))
         format(ms, sizeof ms, total(b, i, SEVEN));
-    if (!isnan(seven.low) && i != b->system)
-        snprintf(interval, sizeof interval, "%.*f .. %.*f", seven.low >= 100 ? 0 : 2, seven.low,
-            seven.high >= 100 ? 0 : 2, seven.high);
+    if (!isnan(seven.low) && i != b->system) {
+        format_ratio(low, sizeof low, seven.low);
+        format_ratio(high, sizeof high, seven.high);
+        snprintf(interval, sizeof interval, "%s .. %s", low, high);
+    }
     if (place > 0)
         snprintf(place_text, sizeof place_text, "%d", place);
-    printf("%2s %-*s", place_text, NAME_WIDTH, a->name);
+    printf("%2s  %-*s%8s", place_text, NAME_WIDTH, a->name, ms);
     print_ratio(seven, false);
-    printf(" %-16s", interval);
-    print_ratio(ten, false);
-    printf(" %9s %7zu   %s\n", ms, a->rounds,
-        a->version[0] != '\0' ? a->version
-        : is_limit(a)         ? "a limit, not an allocator"
-        : is_harness(a)       ? "the workloads with no allocator"
-                              : "");
+    printf("  %-14s", interval);
+    print_ratio(mean_ratio(b, i, b->system, WORKLOADS), false);
+    printf(" %6zu   %s\n", a->rounds, what_it_is(a));
+}
+
+/* The harness is no competitor, and who failed somewhere has no place. */
+static bool is_ranked(const struct bench *b, int i)
+{
+    return !is_harness(&b->allocators[i]) && !isnan(mean_ratio(b, i, b->system, SEVEN).median);
 }
 
 static void print_ranking(const struct bench *b)
 {
-    int seven = chosen_below(b, SEVEN), all = chosen_below(b, WORKLOADS), order[ALLOCATORS_MAX], ranked = 0;
-    if (seven == 0)
+    int order[ALLOCATORS_MAX], ranked = 0;
+    if (chosen_below(b, SEVEN) == 0)
         return;
-    printf("\n%sRanking by the geometric mean of that multiple over the %d workload%s%s", bold(), seven,
-        seven == 1 ? "" : "s", plain());
-    printf("%s\n", seven == SEVEN ? " (without the three harder ones)" : "");
-    printf("   %-*s%7s  %-16s%5s %d %9s %8s\n", NAME_WIDTH, "", "mean", "95 % interval", "all", all,
-        "total ms", "rounds");
     for (int i = 0; i < b->count; i++) {
-        double mean = mean_ratio(b, i, b->system, SEVEN).median;
-        if (isnan(mean) || is_harness(&b->allocators[i]))
+        if (!is_ranked(b, i))
             continue;
         int at = ranked++;
+        double mean = mean_ratio(b, i, b->system, SEVEN).median;
         for (; at > 0 && mean_ratio(b, order[at - 1], b->system, SEVEN).median > mean; at--)
             order[at] = order[at - 1];
         order[at] = i;
     }
+    printf(
+        "\n%sRanking by the geometric mean of these multiples over the seven workloads%s\n", bold(), plain());
+    if (chosen_below(b, SEVEN) < SEVEN)
+        printf("(over the %d chosen of them)\n", chosen_below(b, SEVEN));
+    printf("%-*s%8s%7s   %-14s%7s %7s\n", NAME_WIDTH + 4, "", "total ms", "mean", "95 % interval", "all",
+        "rounds");
     for (int place = 0; place < ranked; place++)
         print_rank(b, place + 1, order[place]);
     for (int i = 0; i < b->count; i++)
-        if (isnan(mean_ratio(b, i, b->system, SEVEN).median) || is_harness(&b->allocators[i]))
+        if (!is_ranked(b, i))
             print_rank(b, 0, i);
 }
 
 /* ---- What to know when reading them ---- */
-
-static void machine_line(char *out, size_t bytes)
-{
-    char cpu[200], system[200];
-    cpu_model(cpu, sizeof cpu);
-    kernel(system, sizeof system);
-    snprintf(out, bytes, "%s, %ld processors, %s", cpu, processors(), system);
-}
-
-static void date(char *out, size_t bytes)
-{
-    time_t now = time(NULL);
-    strftime(out, bytes, "%Y-%m-%d %H:%M", localtime(&now));
-}
-
-static const char *or_unknown(const char *text) { return text == NULL || text[0] == '\0' ? "unknown" : text; }
 
 static void print_header(const struct bench *b)
 {
@@ -373,121 +375,4 @@ void print_report(const struct bench *b)
     print_ranking(b);
     print_notes(b);
     print_warnings(b);
-}
-
-/* ---- For programs ---- */
-
-static const char *verdict_words(const struct estimate *e)
-{
-    static const char *const words[] = {"too few rounds", "faster", "slower", "no difference seen"};
-    return words[verdict(*e)];
-}
-
-void print_csv(const struct bench *b, FILE *out)
-{
-    fprintf(out,
-        "allocator,workload,rounds,calls,ms,ms_low,ms_high,ns_per_call,ratio,ratio_low,ratio_high,verdict\n");
-    for (int i = 0; i < b->count; i++)
-        for (int w = 0; w < WORKLOADS; w++) {
-            const struct cell *cell = &b->allocators[i].cells[w];
-            struct estimate ms = milliseconds(b, i, w), r = ratio(b, i, b->system, w);
-            if (!b->chosen[w])
-                continue;
-            fprintf(out, "%s,%s,%zu,%llu,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%s\n", b->allocators[i].name,
-                workloads[w].name, ms.samples, cell->calls, ms.median, ms.low, ms.high,
-                ms.median * 1e6 / (double)cell->calls, r.median, r.low, r.high,
-                cell->failure[0] != '\0' ? cell->mark : verdict_words(&r));
-        }
-}
-
-static void json_string(FILE *out, const char *key, const char *text)
-{
-    fprintf(out, "\"%s\": \"", key);
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
-        fprintf(out, *c == '"' || *c == '\\' ? "\\%c" : *c < 32 ? "\\u%04x" : "%c", *c);
-    fputc('"', out);
-}
-
-static void json_number(FILE *out, const char *key, double x)
-{
-    fprintf(out, isnan(x) ? "\"%s\": null" : "\"%s\": %.9g", key, x);
-}
-
-static void json_estimate(FILE *out, const char *key, struct estimate e)
-{
-    fprintf(out, "\"%s\": {", key);
-    json_number(out, "median", e.median);
-    fputs(", ", out);
-    json_number(out, "low", e.low);
-    fputs(", ", out);
-    json_number(out, "high", e.high);
-    fputs("}", out);
-}
-
-static void json_cell(FILE *out, const struct bench *b, int i, int w)
-{
-    const struct allocator *a = &b->allocators[i];
-    struct estimate r = ratio(b, i, b->system, w);
-    fputs("    {", out);
-    json_string(out, "allocator", a->name);
-    fputs(", ", out);
-    json_string(out, "workload", workloads[w].name);
-    fprintf(out, ", \"calls\": %llu, ", a->cells[w].calls);
-    json_estimate(out, "milliseconds", milliseconds(b, i, w));
-    fputs(", ", out);
-    json_estimate(out, "ratio", r);
-    fputs(", ", out);
-    json_string(out, "verdict", verdict_words(&r));
-    fputs(", ", out);
-    json_string(out, "failure", a->cells[w].failure);
-    fputs(", \"ns_by_round\": [", out);
-    for (size_t round = 0; round < b->rounds; round++) {
-        double ns = a->ns[w][round];
-        fprintf(out, isnan(ns) ? "%snull" : "%s%.9g", round == 0 ? "" : ", ", ns);
-    }
-    fputs("]}", out);
-}
-
-void print_json(const struct bench *b, FILE *out)
-{
-    char machine[500], when[40];
-    machine_line(machine, sizeof machine);
-    date(when, sizeof when);
-    fputs("{\n  ", out);
-    json_string(out, "date", when);
-    fputs(",\n  ", out);
-    json_string(out, "machine", machine);
-    fputs(",\n  ", out);
-    json_string(out, "compiler", compiler());
-    fputs(",\n  ", out);
-    json_string(out, "flags", or_unknown(b->flags));
-    fputs(",\n  ", out);
-    json_string(out, "commit", or_unknown(b->commit));
-    fprintf(out, ",\n  \"rounds\": %zu,\n  ", b->rounds);
-    json_number(out, "seconds", b->seconds);
-    fputs(",\n  ", out);
-    json_number(out, "processors_busy_elsewhere", b->elsewhere);
-    fprintf(out, ",\n  \"dry\": %s,\n  \"interrupted\": %s,\n  \"allocators\": [", b->dry ? "true" : "false",
-        b->interrupted ? "true" : "false");
-    for (int i = 0; i < b->count; i++) {
-        fputs(i == 0 ? "\n    {" : ",\n    {", out);
-        json_string(out, "name", b->allocators[i].name);
-        fputs(", ", out);
-        json_string(out, "version", b->allocators[i].version);
-        fprintf(out, ", \"rounds\": %zu, ", b->allocators[i].rounds);
-        json_estimate(out, "geometric_mean_of_seven", mean_ratio(b, i, b->system, SEVEN));
-        fputs(", ", out);
-        json_estimate(out, "geometric_mean_of_ten", mean_ratio(b, i, b->system, WORKLOADS));
-        fputs("}", out);
-    }
-    fputs("\n  ],\n  \"cells\": [", out);
-    bool first = true;
-    for (int i = 0; i < b->count; i++)
-        for (int w = 0; w < WORKLOADS; w++)
-            if (b->chosen[w]) {
-                fputs(first ? "\n" : ",\n", out);
-                first = false;
-                json_cell(out, b, i, w);
-            }
-    fputs("\n  ]\n}\n", out);
 }
