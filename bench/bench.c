@@ -1,6 +1,7 @@
 /* bench.c - see bench.h. Fills the table: every cell in a process of its own, the allocators in turn. */
 #define _GNU_SOURCE
 #include "bench.h"
+#include "run.h"
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -37,66 +38,15 @@ static _Noreturn void fail(const char *format, ...)
 
 /* ---- One cell ---- */
 
-/* Runs cell.c; its output, stderr too, is in `output`. Returns the status that waitpid() gave. */
-static int run_program(const struct allocator *a, const char *workload, char *output, size_t bytes)
+/* Runs cell.c. Returns the status that waitpid() gave. */
+static int run_cell_program(struct allocator *a, const char *workload, char *output, size_t bytes)
 {
-    int ends[2], status;
-    char ns[24];
-    size_t length = 0;
-    ssize_t got;
-    bool preload = strchr(a->library, '.') != NULL;
-
+    char ns[24], name[16];
     snprintf(ns, sizeof ns, "%llu", cell_ns);
-    if (pipe(ends) != 0)
-        fail("pipe: %s", strerror(errno));
-    pid_t child = fork();
-    if (child < 0)
-        fail("fork: %s", strerror(errno));
-    if (child == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        alarm(cell_seconds);
-        if (preload)
-            setenv("LD_PRELOAD", a->library, 1);
-        else
-            unsetenv("LD_PRELOAD");
-        execl(a->program, a->program, a->library, workload, ns, (char *)NULL);
-        dprintf(STDOUT_FILENO, "%s: %s\n", a->program, strerror(errno));
-        _exit(127);
-    }
-    close(ends[1]);
-    while ((got = read(ends[0], output + length, bytes - 1 - length)) > 0 || (got < 0 && errno == EINTR))
-        length += got < 0 ? 0 : (size_t)got;
-    output[length] = '\0';
-    close(ends[0]);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return status;
-}
-
-/* "SEGV" for SIGSEGV. */
-static const char *signal_name(int number)
-{
-    switch (number) {
-    case SIGABRT:
-        return "ABRT";
-    case SIGBUS:
-        return "BUS";
-    case SIGFPE:
-        return "FPE";
-    case SIGILL:
-        return "ILL";
-    case SIGKILL:
-        return "KILL";
-    case SIGSEGV:
-        return "SEGV";
-    case SIGTRAP:
-        return "TRAP";
-    default:
-        return "signal";
-    }
+    snprintf(name, sizeof name, "%s", workload);
+    bool preload = strchr(a->library, '.') != NULL;
+    return run_program((char *[]){a->program, a->library, name, ns, NULL}, preload ? a->library : NULL,
+        cell_seconds, output, bytes);
 }
 
 static void note_failure(struct cell *cell, int status, char *output)
@@ -125,7 +75,7 @@ static void run_cell(struct allocator *a, int w, size_t round)
         return;
 
     double start = seconds_now();
-    int status = run_program(a, workloads[w].name, output, sizeof output);
+    int status = run_cell_program(a, workloads[w].name, output, sizeof output);
     a->seconds += seconds_now() - start;
     if (interrupted)
         return;
@@ -138,29 +88,6 @@ static void run_cell(struct allocator *a, int w, size_t round)
     } else {
         note_failure(cell, status, output);
     }
-}
-
-/* ---- Progress, on a terminal only ---- */
-
-static void show_progress(double done, double seconds_left, const char *allocator, const char *workload)
-{
-    static double last_shown;
-    enum { BAR = 30 };
-    char bar[BAR + 1];
-    if (!isatty(STDERR_FILENO) || seconds_now() - last_shown < 0.2)
-        return;
-    last_shown = seconds_now();
-    for (int i = 0; i < BAR; i++)
-        bar[i] = i < done * BAR ? '#' : '.';
-    bar[BAR] = '\0';
-    fprintf(stderr, "\r[%s] %3.0f s left   round %zu   %s: %s\033[K", bar,
-        seconds_left < 0 ? 0 : seconds_left, bench.rounds + 1, workload, allocator);
-}
-
-static void clear_progress(void)
-{
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
 }
 
 /* ---- The rounds ---- */
@@ -203,7 +130,9 @@ static void run_round(void)
                 done = ((double)bench.rounds + w / (double)WORKLOADS) / (double)rounds_wanted;
                 left = done > 0 ? elapsed() / done - elapsed() : 0;
             }
-            show_progress(done, left, a->name, workloads[w].name);
+            char doing[100];
+            snprintf(doing, sizeof doing, "round %zu   %s: %s", bench.rounds + 1, workloads[w].name, a->name);
+            show_progress(done, left, doing);
             run_cell(a, w, bench.rounds);
         }
     for (int i = 0; i < bench.count; i++)
@@ -265,7 +194,7 @@ static void add_peer(const struct peer *peer)
     if (strcmp(peer->name, "musl") == 0)
         snprintf(a->program, sizeof a->program, "%s/bench/cell-musl", directory);
     package_version(peer->package, a->version, sizeof a->version);
-    if (run_program(a, "probe", output, sizeof output) == 0)
+    if (run_cell_program(a, "probe", output, sizeof output) == 0)
         return;
     fprintf(stderr, "%s is left out, since it is not installed (%s); make setup-peers installs it\n",
         peer->name, strcmp(peer->name, "musl") == 0 ? "musl-gcc" : peer->library);

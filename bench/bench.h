@@ -6,6 +6,7 @@
  *   workloads.c  the workloads
  *   peers.c      mallocs from elsewhere, and which of them are installed
  *   machine.c    what must be known of the machine to judge a time
+ *   run.c        runs cells in processes of their own, shows how far it is
  *   stats.c      medians, intervals, verdicts
  *   report.c     the tables
  *   export.c     the same as CSV and JSON
@@ -78,6 +79,10 @@ struct estimate mean_ratio(const struct bench *b, int over, int under, int n);
 void print_report(const struct bench *b);
 void print_csv(const struct bench *b, FILE *out);
 void print_json(const struct bench *b, FILE *out);
+
+/* "key": "text", and "key": 1.5 or null. In export.c, as print_csv() and print_json(). */
+void json_string(FILE *out, const char *key, const char *text);
+void json_number(FILE *out, const char *key, double x);
 
 /* Prints what changed between two files that print_csv() wrote. Returns an exit status. */
 int compare_files(const char *old_path, const char *new_path);

@@ -19,7 +19,8 @@ else
 BENCHED := $(STAGES) $(BENCH_OTHERS)
 endif
 
-BENCH_C := bench/bench.c bench/report.c bench/export.c bench/compare.c bench/stats.c bench/workloads.c bench/peers.c bench/machine.c
+BENCH_C := bench/bench.c bench/report.c bench/export.c bench/compare.c bench/run.c bench/stats.c \
+    bench/workloads.c bench/peers.c bench/machine.c
 BENCH_H := $(wildcard bench/*.h)
 BENCH_CELLS := $(BENCH_DIR)/cell $(if $(shell command -v musl-gcc),$(BENCH_DIR)/cell-musl)
 BENCH_PARTS := $(BENCH_DIR)/bench $(BENCH_CELLS) $(BENCH_DIR)/libbump.so $(BENCH_DIR)/libfreelist.so

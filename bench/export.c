@@ -25,7 +25,7 @@ void print_csv(const struct bench *b, FILE *out)
         }
 }
 
-static void json_string(FILE *out, const char *key, const char *text)
+void json_string(FILE *out, const char *key, const char *text)
 {
     fprintf(out, "\"%s\": \"", key);
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
@@ -33,7 +33,7 @@ static void json_string(FILE *out, const char *key, const char *text)
     fputc('"', out);
 }
 
-static void json_number(FILE *out, const char *key, double x)
+void json_number(FILE *out, const char *key, double x)
 {
     fprintf(out, isnan(x) ? "\"%s\": null" : "\"%s\": %.9g", key, x);
 }
