@@ -1,0 +1,47 @@
+##@ Classics
+
+CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
+CXX_FLAGS := -std=c++17 $(WARNINGS) $(CFLAGS)
+
+$(B)/bench/classics: bench/classics.c common/pool.c common/item_pool.c $(HEADERS) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(filter %.c,$^) -o $@ -ldl
+
+# Compiled twice: so that every call is made, and as the compiler likes it.
+$(B)/bench/%-kept: bench/%.cc bench/classics.hh $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CXX) $(CXX_FLAGS) $(NO_BUILTIN) -DKEPT=1 $< -o $@
+
+$(B)/bench/%-optimised: bench/%.cc bench/classics.hh $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CXX) $(CXX_FLAGS) -DKEPT=0 $< -o $@
+
+CLASSICS := lists small zeroed
+CLASSICS_CXX := $(foreach p,small_objects zeroed,$(B)/bench/$(p)-kept $(B)/bench/$(p)-optimised)
+
+.PHONY: classics-cxx
+classics-cxx:
+	@if command -v $(CXX) > /dev/null; then \
+	    $(MAKE) --no-print-directory $(CLASSICS_CXX); \
+	else \
+	    echo "skipped: the C++ lines, no $(CXX) here; type: apt-get install g++ libboost-dev"; \
+	fi
+
+.PHONY: bench-classics
+bench-classics: ## list nodes, small objects, zeroed memory: [only=lists|small|zeroed] [rounds=5]
+bench-classics: $(B)/bench/classics $(SELECTED:%=$(B)/lib%.so) classics-cxx
+	@$(if $(filter-out $(CLASSICS),$(only)),$(error only=$(only) is not a classic; pick from: $(CLASSICS)))
+	@sh bench/classics.sh $(B) $(or $(rounds),5) $(or $(only),$(CLASSICS))
+
+# The pools are no stage's: one program tests them, over the last stage besides malloc.
+$(B)/tests/pools: $(addprefix $(B)/,tests/pool.o count/common/pool.o count/common/item_pool.o) \
+    $(B)/count/$(lastword $(REFERENCE))/mm.o $(COUNT_COMMON)
+	$(CC) $(ALL_CFLAGS) $^ -o $@ $(CRITERION)
+
+.PHONY: test-pools
+test-pools: $(B)/tests/pools ## the general memory pool and the item pool
+	@$< -j1
+
+ifndef stage
+test: test-pools
+endif
