@@ -3,7 +3,6 @@
 #include "bench.h"
 #include "run.h"
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -112,6 +111,28 @@ static bool takes_part(const struct allocator *a)
     return affordable > FEWEST_SAMPLES || (double)a->rounds < affordable * elapsed() / budget_seconds;
 }
 
+/* How long the next round will take. The first cannot be told. */
+static double next_round_seconds(void)
+{
+    double seconds = 0;
+    for (int i = 0; i < bench.count && bench.rounds != 0; i++)
+        if (takes_part(&bench.allocators[i]))
+            seconds += bench.allocators[i].seconds / (double)bench.allocators[i].rounds;
+    return seconds;
+}
+
+static void show_round(int w, const char *allocator)
+{
+    double done = elapsed() / budget_seconds, left = budget_seconds - elapsed();
+    if (rounds_wanted != 0) {
+        done = ((double)bench.rounds + w / (double)WORKLOADS) / (double)rounds_wanted;
+        left = done > 0 ? elapsed() / done - elapsed() : 0;
+    }
+    char doing[100];
+    snprintf(doing, sizeof doing, "round %zu   %s: %s", bench.rounds + 1, workloads[w].name, allocator);
+    show_progress(done, left, doing);
+}
+
 static void run_round(void)
 {
     bool taking_part[ALLOCATORS_MAX];
@@ -125,14 +146,7 @@ static void run_round(void)
             a->ns[w][bench.rounds] = NAN;
             if (!bench.chosen[w] || !taking_part[turn])
                 continue;
-            double done = elapsed() / budget_seconds, left = budget_seconds - elapsed();
-            if (rounds_wanted != 0) {
-                done = ((double)bench.rounds + w / (double)WORKLOADS) / (double)rounds_wanted;
-                left = done > 0 ? elapsed() / done - elapsed() : 0;
-            }
-            char doing[100];
-            snprintf(doing, sizeof doing, "round %zu   %s: %s", bench.rounds + 1, workloads[w].name, a->name);
-            show_progress(done, left, doing);
+            show_round(w, a->name);
             run_cell(a, w, bench.rounds);
         }
     for (int i = 0; i < bench.count; i++)
@@ -140,18 +154,21 @@ static void run_round(void)
     bench.rounds++;
 }
 
+static bool another_round(void)
+{
+    if (interrupted || bench.rounds == ROUNDS_MAX)
+        return false;
+    if (rounds_wanted != 0)
+        return bench.rounds < rounds_wanted;
+    return bench.rounds == 0 || elapsed() + next_round_seconds() < budget_seconds;
+}
+
 static void run_rounds(void)
 {
-    size_t most = rounds_wanted == 0 ? ROUNDS_MAX : rounds_wanted;
-    double last_round = 0;
     start_time = seconds_now();
     busy_elsewhere();
-    while (bench.rounds < most && !interrupted &&
-           (rounds_wanted != 0 || elapsed() + last_round < budget_seconds)) {
-        double before = elapsed();
+    while (another_round())
         run_round();
-        last_round = bench.rounds == 1 ? 0 : elapsed() - before; /* the first is the longest */
-    }
     clear_progress();
     bench.seconds = elapsed();
     bench.elsewhere = busy_elsewhere();
@@ -202,38 +219,45 @@ static void add_peer(const struct peer *peer)
     bench.count--;
 }
 
-static void add_peers(char *names)
+/* Calls `take` for each name in a list with spaces or commas between. */
+static void for_each_name(const char *names, void (*take)(const char *name))
 {
-    bool all = strcmp(names, "all") == 0;
-    for (char *name = strtok(names, ", "); name != NULL; name = strtok(NULL, ", ")) {
-        bool found = false;
-        for (int i = 0; i < peer_count; i++)
-            if (all || strcmp(name, peers[i].name) == 0) {
-                add_peer(&peers[i]);
-                found = true;
-            }
-        if (!found) {
-            fprintf(stderr, "peers=%s: no such peer; pick from: all", name);
-            for (int i = 0; i < peer_count; i++)
-                fprintf(stderr, " %s", peers[i].name);
-            fail("");
-        }
+    char name[40];
+    while (*(names += strspn(names, " ,")) != '\0') {
+        size_t length = strcspn(names, " ,");
+        snprintf(name, sizeof name, "%.*s", (int)length, names);
+        take(name);
+        names += length;
     }
 }
 
-static void choose_workloads(char *names)
+static void take_peer(const char *name)
 {
-    memset(bench.chosen, 0, sizeof bench.chosen);
-    for (char *name = strtok(names, ", "); name != NULL; name = strtok(NULL, ", ")) {
-        int w = workload_by_name(name);
-        if (w < 0) {
-            fprintf(stderr, "only=%s: no such workload; pick from:", name);
-            for (int i = 0; i < WORKLOADS; i++)
-                fprintf(stderr, " %s", workloads[i].name);
-            fail("");
+    bool found = false;
+    for (int i = 0; i < peer_count; i++)
+        if (strcmp(name, "all") == 0 || strcmp(name, peers[i].name) == 0) {
+            add_peer(&peers[i]);
+            found = true;
         }
+    if (found)
+        return;
+    fprintf(stderr, "peers=%s does not exist; pick from: all", name);
+    for (int i = 0; i < peer_count; i++)
+        fprintf(stderr, " %s", peers[i].name);
+    fail("");
+}
+
+static void take_workload(const char *name)
+{
+    int w = workload_by_name(name);
+    if (w >= 0) {
         bench.chosen[w] = true;
+        return;
     }
+    fprintf(stderr, "only=%s does not exist; pick from:", name);
+    for (int i = 0; i < WORKLOADS; i++)
+        fprintf(stderr, " %s", workloads[i].name);
+    fail("");
 }
 
 static unsigned long number(const char *what, const char *text, unsigned long most)
@@ -245,85 +269,70 @@ static unsigned long number(const char *what, const char *text, unsigned long mo
     return n;
 }
 
+static const char *dry_run, *rounds_text, *seconds_text, *limit_text, *only_text, *peers_text;
+
+static const struct option {
+    const char *name;
+    const char **value;
+} options[] = {
+    {"build", &directory}, /* where this program's own parts are, and the stages' libraries */
+    {"only", &only_text}, /* workloads */
+    {"rounds", &rounds_text}, /* this many, instead of as many as fit into: */
+    {"seconds", &seconds_text}, /* */
+    {"limit", &limit_text}, /* seconds, after which a cell is stopped */
+    {"peers", &peers_text}, /* mallocs from elsewhere, or all */
+    {"csv", &csv_file}, /* files to write */
+    {"json", &json_file}, /* */
+    {"dry-run", &dry_run}, /* 1: everything once */
+    {"focus", &bench.focus}, /* the stage in question, */
+    {"before", &bench.before}, /* the one before it, */
+    {"reference", &bench.reference}, /* and, for a student's own, the finished one */
+    {"commit", &bench.commit}, /* for the header */
+    {"flags", &bench.flags}, /* */
+    {"old", &old_file}, /* compare these results, */
+    {"new", &new_file}, /* with these; measure nothing */
+};
+
+/* --name=value, or the name of an allocator. */
+static void parse_argument(const char *argument)
+{
+    if (strncmp(argument, "--", 2) != 0) {
+        add_named(argument);
+        return;
+    }
+    size_t length = strcspn(argument += 2, "=");
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strlen(options[i].name) == length && strncmp(argument, options[i].name, length) == 0) {
+            *options[i].value = argument[length] == '=' ? argument + length + 1 : "1";
+            return;
+        }
+    fail("--%s is unknown; type make help for what can be asked of the benchmark", argument);
+}
+
 static void parse(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"build", required_argument, NULL, 'b'},
-        {"only", required_argument, NULL, 'o'},
-        {"rounds", required_argument, NULL, 'r'},
-        {"seconds", required_argument, NULL, 's'},
-        {"limit", required_argument, NULL, 'l'},
-        {"peers", required_argument, NULL, 'p'},
-        {"csv", required_argument, NULL, 'c'},
-        {"json", required_argument, NULL, 'j'},
-        {"dry-run", no_argument, NULL, 'd'},
-        {"focus", required_argument, NULL, 'f'},
-        {"versus", required_argument, NULL, 'v'},
-        {"commit", required_argument, NULL, 'g'},
-        {"flags", required_argument, NULL, 'F'},
-        {"old", required_argument, NULL, 'O'},
-        {"new", required_argument, NULL, 'N'},
-        {NULL, 0, NULL, 0},
-    };
-    char *peer_names = NULL;
-    int option, versus = 0;
-    for (int w = 0; w < WORKLOADS; w++)
-        bench.chosen[w] = true;
     bench.system = -1;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
-        switch (option) {
-        case 'b':
-            directory = optarg;
-            break;
-        case 'o':
-            choose_workloads(optarg);
-            break;
-        case 'r':
-            rounds_wanted = number("rounds", optarg, ROUNDS_MAX);
-            break;
-        case 's':
-            budget_seconds = (double)number("seconds", optarg, 86400);
-            break;
-        case 'l':
-            cell_seconds = (unsigned)number("limit", optarg, 3600);
-            break;
-        case 'p':
-            peer_names = optarg;
-            break;
-        case 'c':
-            csv_file = optarg;
-            break;
-        case 'j':
-            json_file = optarg;
-            break;
-        case 'd':
-            bench.dry = true;
-            break;
-        case 'f':
-            bench.focus = optarg;
-            break;
-        case 'v':
-            bench.versus[versus++ % 3] = optarg;
-            break;
-        case 'g':
-            bench.commit = optarg;
-            break;
-        case 'F':
-            bench.flags = optarg;
-            break;
-        default:
-            fail("type make help for what can be asked of the benchmark");
-        }
-    for (; optind < argc; optind++)
-        add_named(argv[optind]);
-    if (bench.system < 0)
-        add_named("system");
-    if (peer_names != NULL)
-        add_peers(peer_names);
-    if (bench.dry) {
+    for (int i = 1; i < argc; i++)
+        parse_argument(argv[i]);
+    if (rounds_text != NULL)
+        rounds_wanted = number("rounds", rounds_text, ROUNDS_MAX);
+    if (seconds_text != NULL)
+        budget_seconds = (double)number("seconds", seconds_text, 86400);
+    if (limit_text != NULL)
+        cell_seconds = (unsigned)number("limit", limit_text, 3600);
+    if (dry_run != NULL) {
+        bench.dry = true;
         rounds_wanted = 1;
         cell_ns = 0;
     }
+    for (int w = 0; w < WORKLOADS; w++)
+        bench.chosen[w] = only_text == NULL;
+    if (only_text != NULL)
+        for_each_name(only_text, take_workload);
+    if (bench.system < 0)
+        add_named("system");
+    if (peers_text != NULL)
+        for_each_name(peers_text, take_peer);
 }
 
 static void save(const char *path, void (*print)(const struct bench *, FILE *))

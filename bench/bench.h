@@ -57,8 +57,9 @@ struct bench {
     bool dry; /* everything ran once: the times say nothing */
     bool interrupted;
     double elsewhere; /* processors that other programs kept busy meanwhile; NaN: not known */
-    const char *focus; /* the allocator in question, NULL: all of them */
-    const char *versus[4]; /* what it is compared with, besides the system */
+    const char *focus; /* the stage in question; NULL: all of them */
+    const char *before; /* the stage before it, or NULL */
+    const char *reference; /* of a student's own stage, the finished one, or NULL */
     const char *commit, *flags;
 };
 

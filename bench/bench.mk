@@ -12,9 +12,8 @@ BENCHED := $(foreach s,$(subst $(comma), ,$(stages)),$(call bench_full,$(s)))
 else ifdef stage
 # For a student's own stage: the finished one of the same number beside it.
 BENCH_REFERENCE := $(if $(filter my%,$(SELECTED)),$(filter $(NUMBER)-%,$(REFERENCE)))
-BENCH_VERSUS := $(before) $(BENCH_REFERENCE)
 BENCHED := $(before) $(SELECTED) $(BENCH_REFERENCE) system
-BENCH_FOCUS := --focus=$(SELECTED) $(BENCH_VERSUS:%=--versus=%)
+BENCH_FOCUS := --focus=$(SELECTED) $(before:%=--before=%) $(BENCH_REFERENCE:%=--reference=%)
 else
 BENCHED := $(STAGES) $(BENCH_OTHERS)
 endif
@@ -42,12 +41,18 @@ $(BENCH_DIR)/lib%.so: bench/%.c $(BENCH_H) $(HEADERS) $(COMMON_C) $(FLAGS_FILE)
 	$(CC) $(ALL_CFLAGS) -fPIC -shared -fvisibility=hidden $< common/memory.c -o $@
 
 .PHONY: bench
+ifdef suite
+bench: bench-$(suite)
+bench-%:
+	@echo "suite=$* does not exist; pick one of: $(SUITES), or none for the seven workloads"; exit 2
+else
 bench: $(BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(BENCHED))) ## compare with the system's malloc
 	@$(BENCH_DIR)/bench --build=$(B) --commit='$(shell git describe --always --dirty 2>/dev/null)' \
 	    --flags='$(filter-out -std=% -W% -I% -fno-builtin%,$(ALL_CFLAGS))' $(BENCH_FOCUS) \
 	    --csv='$(or $(csv),$(BENCH_DIR)/results.csv)' --json='$(or $(json),$(BENCH_DIR)/results.json)' \
 	    $(if $(only),--only='$(only)') $(if $(rounds),--rounds='$(rounds)') $(if $(peers),--peers='$(peers)') \
 	    $(if $(seconds),--seconds='$(seconds)') $(if $(dry),--dry-run) $(BENCHED)
+endif
 
 .PHONY: bench-compare
 bench-compare: $(BENCH_DIR)/bench ## old=FILE.csv [new=FILE.csv]: what changed since an earlier run

@@ -223,17 +223,49 @@ static int stage_number(const struct bench *b, int stage)
     return -1;
 }
 
-static void print_speedups(const struct bench *b)
+/* "3-no-validation is faster than system on: seq fill", and so on. */
+static void print_verdicts(const struct bench *b, int over, int under)
 {
-    int focus = by_name(b, b->focus);
-    if (focus >= 0) {
-        print_head(b->chosen, "This phase's speed-up: the other's time as a multiple of its own",
-            SHORT_NAME_WIDTH, "  mean");
-        for (int v = 0; b->versus[v] != NULL; v++)
-            if (by_name(b, b->versus[v]) >= 0)
-                print_speedup(b, by_name(b, b->versus[v]), focus);
-        return;
+    static const char *const beginnings[] = {
+        [TOO_FEW] = "too few rounds for a verdict on",
+        [BELOW] = "faster on",
+        [ABOVE] = "slower on",
+        [NO_DIFFERENCE] = "no difference seen on",
+    };
+    printf("%s against %s:", b->allocators[over].name, b->allocators[under].name);
+    for (enum verdict v = TOO_FEW; v <= NO_DIFFERENCE; v++) {
+        const char *beginning = beginnings[v];
+        for (int w = 0; w < WORKLOADS; w++) {
+            struct estimate e = ratio(b, over, under, w);
+            if (!b->chosen[w] || e.samples == 0 || verdict(e) != v)
+                continue;
+            if (beginning != NULL)
+                printf("\n    %s:", beginning);
+            beginning = NULL;
+            printf(" %s", workloads[w].name);
+        }
     }
+    puts("");
+}
+
+static void print_phase(const struct bench *b, int focus, int before, int reference)
+{
+    print_head(b->chosen, "This phase's speed-up: the other's time as a multiple of its own",
+        SHORT_NAME_WIDTH, "  mean");
+    if (before >= 0)
+        print_speedup(b, before, focus);
+    if (reference >= 0)
+        print_speedup(b, reference, focus);
+    puts("");
+    if (before >= 0)
+        print_verdicts(b, focus, before);
+    if (reference >= 0)
+        print_verdicts(b, focus, reference);
+    print_verdicts(b, focus, b->system);
+}
+
+static void print_phases(const struct bench *b)
+{
     bool any = false;
     for (int stage = 2; stage < ALLOCATORS_MAX; stage++) {
         int before = stage_number(b, stage - 1), after = stage_number(b, stage);
@@ -268,9 +300,13 @@ static void print_rank(const struct bench *b, int place, int i)
     if (place > 0)
         snprintf(place_text, sizeof place_text, "%d", place);
     printf("%2s  %-*s%8s", place_text, NAME_WIDTH, a->name, ms);
-    print_ratio(seven, false);
-    printf("  %-14s", interval);
-    print_ratio(mean_ratio(b, i, b->system, WORKLOADS), false);
+    if (i == b->system)
+        printf("%7.2f  %16s%7.2f ", 1.0, "", 1.0);
+    else {
+        print_ratio(seven, false);
+        printf("  %-14s", interval);
+        print_ratio(mean_ratio(b, i, b->system, WORKLOADS), false);
+    }
     printf(" %6zu   %s\n", a->rounds, what_it_is(a));
 }
 
@@ -294,10 +330,10 @@ static void print_ranking(const struct bench *b)
             order[at] = order[at - 1];
         order[at] = i;
     }
-    printf(
-        "\n%sRanking by the geometric mean of these multiples over the seven workloads%s\n", bold(), plain());
+    char over[40] = "the seven workloads";
     if (chosen_below(b, SEVEN) < SEVEN)
-        printf("(over the %d chosen of them)\n", chosen_below(b, SEVEN));
+        snprintf(over, sizeof over, "%d of the seven workloads", chosen_below(b, SEVEN));
+    printf("\n%sRanking by the geometric mean of these multiples over %s%s\n", bold(), over, plain());
     printf("%-*s%8s%7s   %-14s%7s %7s\n", NAME_WIDTH + 4, "", "total ms", "mean", "95 % interval", "all",
         "rounds");
     for (int place = 0; place < ranked; place++)
@@ -343,7 +379,7 @@ static void print_notes(const struct bench *b)
             if (a->cells[w].failure[0] != '\0')
                 printf("%s on %s: %s\n", a->name, workloads[w].name, a->cells[w].failure);
     }
-    printf("%zu rounds in %.0f s.\n", b->rounds, b->seconds);
+    printf("Rounds: %zu, in %.0f s.\n", b->rounds, b->seconds);
 }
 
 /* Each says what to do. */
@@ -361,9 +397,14 @@ static void print_warnings(const struct bench *b)
     if (frequency[0] != '\0' && strcmp(frequency, "performance") != 0)
         printf("Warning: the frequency governor is `%s`; type sudo cpupower frequency-set -g performance.\n",
             frequency);
-    if (b->rounds < FEWEST_SAMPLES && !b->dry)
-        printf("Warning: %zu rounds give no verdict; type make bench rounds=%d or more.\n", b->rounds,
-            FEWEST_SAMPLES);
+    bool any = false;
+    for (int i = 0; i < b->count && !b->dry; i++)
+        if (b->allocators[i].rounds < FEWEST_SAMPLES) {
+            printf("%s %s", any ? "," : "Warning: too few rounds for a verdict on", b->allocators[i].name);
+            any = true;
+        }
+    if (any)
+        printf("; type make bench rounds=%d or more.\n", FEWEST_SAMPLES);
 }
 
 void print_report(const struct bench *b)
@@ -371,7 +412,11 @@ void print_report(const struct bench *b)
     print_header(b);
     print_times(b);
     print_against_system(b);
-    print_speedups(b);
+    int focus = by_name(b, b->focus), before = by_name(b, b->before), reference = by_name(b, b->reference);
+    if (focus < 0)
+        print_phases(b);
+    else if (before >= 0 || reference >= 0)
+        print_phase(b, focus, before, reference);
     print_ranking(b);
     print_notes(b);
     print_warnings(b);
