@@ -57,10 +57,28 @@ endif
 .PHONY: bench-compare
 bench-compare: $(BENCH_DIR)/bench ## old=FILE.csv [new=FILE.csv]: what changed since an earlier run
 	@test -r '$(old)' || { echo 'bench-compare needs an earlier result: make bench csv=before.csv, and later' \
-	    'make bench-compare old=before.csv'; exit 2; }
+	    'make bench-compare old=before.csv' >&2; exit 2; }
 	@cp '$(old)' $(BENCH_DIR)/old.csv
 	$(if $(new),,@$(MAKE) --no-print-directory bench)
 	@$< --old=$(BENCH_DIR)/old.csv --new='$(or $(new),$(csv),$(BENCH_DIR)/results.csv)'
+
+$(B)/tests/stats: $(B)/tests/stats.o bench/stats.c bench/stats.h
+	$(CC) $(ALL_CFLAGS) $(filter %.o %.c,$^) -o $@ $(CRITERION) -lm
+
+.PHONY: test-bench
+test-bench: $(BENCH_PARTS) $(B)/tests/stats ## the benchmark: its statistics, and what it says of broken allocators
+	@$(B)/tests/stats -j1
+	@sh bench/bench_test.sh $(B) $(CC)
+
+ifndef stage
+test: test-bench
+endif
+
+# Each cell once.
+.PHONY: check-bench
+check-bench:
+	@$(MAKE) --no-print-directory bench dry=1 > $(BENCH_DIR)/dry || { cat $(BENCH_DIR)/dry; exit 1; }
+CHECKS += check-bench
 
 .PHONY: setup-peers
 setup-peers: ## install the mallocs that peers=all compares with

@@ -1,0 +1,121 @@
+#!/bin/sh
+# bench_test.sh BUILD CC - is the benchmark right where it can be known?
+# Times are never asserted: only counted calls, failures and verdicts, and that what it writes can be read.
+set -u
+build=$(realpath "$1") cc=$2
+here=$(dirname "$0")
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+check() { # WHAT EXPECTED FOUND
+    if [ "$2" = "$3" ]; then
+        echo "ok      $1"
+    else
+        echo "FAILED  $1: expected $2, found $3"
+        failures=$((failures + 1))
+    fi
+}
+
+bench() {
+    "$build/bench/bench" --build="$work" --csv="$work/out.csv" --json="$work/out.json" "$@" > "$work/out" 2>&1
+    status=$?
+}
+
+cell() { # ALLOCATOR WORKLOAD COLUMN
+    awk -F, -v a="$1" -v w="$2" -v column="$3" '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) c = i }
+        $1 == a && $2 == w { print $c }' "$work/out.csv"
+}
+
+# The allocators under test: sound, and broken in malloc(1024), which of seq, fill and large only fill calls.
+ln -s "$build/bench" "$work/bench"
+broken() { # NAME STATEMENT
+    $cc -std=c11 -O1 -fno-builtin -I"$here/../common" -fPIC -shared -fvisibility=hidden -DBROKEN="$2" \
+        "$here/broken.c" "$here/../common/memory.c" -o "$work/lib$1.so" || exit 1
+}
+broken sound ''
+broken null 'return NULL'
+broken crash '*(volatile int *)0 = 0'
+broken hang 'for (;;) (void)*(volatile size_t *)&bytes'
+
+# A cell that fails is told, and costs no other cell.
+bench --only=seq,fill,large --rounds=1 --limit=1 sound null crash hang harness
+check "status with failed cells" 1 $status
+for a in sound null crash hang harness system; do
+    for w in seq large; do
+        check "$a on $w is measured" 1 "$(cell $a $w rounds)"
+    done
+done
+check "sound on fill" "too few rounds" "$(cell sound fill verdict)"
+check "malloc that returns NULL" failed "$(cell null fill verdict)"
+check "malloc that crashes" SEGV "$(cell crash fill verdict)"
+check "malloc that hangs" timeout "$(cell hang fill verdict)"
+check "why in words" 3 "$(grep -cE '^(null|crash|hang) on fill: (malloc returned NULL|Seg|stopped after 1 s)' "$work/out")"
+
+# The calls of each workload, counted from its description.
+bench --dry-run sound
+check "status of a dry run" 0 $status
+check "calls of seq" 20000 "$(cell sound seq calls)"
+check "calls of fill" 20000 "$(cell sound fill calls)"
+check "calls of large" 200 "$(cell sound large calls)"
+check "calls of frag" 3000 "$(cell sound frag calls)"
+check "calls of realloc" 5000 "$(cell sound realloc calls)"
+check "calls of holes" 15000 "$(cell sound holes calls)"
+check "calls of buffers" 1026 "$(cell sound buffers calls)"
+for w in random mixed mixed8k; do
+    check "$w is the same for everybody" "$(cell system $w calls)" "$(cell sound $w calls)"
+done
+check "lines of the CSV" 21 "$(wc -l < "$work/out.csv")"
+
+# Enough rounds for a verdict, and the one that is known beforehand.
+bench --only=seq,frag --rounds=8 sound
+check "8 rounds give a verdict" 0 "$(grep -c 'too few' "$work/out.csv")"
+check "the system beside itself" "no difference seen" "$(cell system seq verdict)"
+
+# Two runs compared. Known results: a's interval moves beyond the old one, b's overlaps it, c had too few rounds.
+results() { # RATIO_A LOW HIGH RATIO_B LOW HIGH
+    echo "allocator,workload,rounds,calls,ms,ms_low,ms_high,ns_per_call,ratio,ratio_low,ratio_high,verdict"
+    echo "system,seq,8,20000,1,0.9,1.1,50,1,1,1,no difference seen"
+    echo "a,seq,8,20000,1,0.9,1.1,50,$1,$2,$3,slower"
+    echo "b,seq,8,20000,1,0.9,1.1,50,$4,$5,$6,slower"
+    echo "c,seq,3,20000,1,nan,nan,50,2,nan,nan,too few rounds"
+}
+results 2 1.8 2.2 2 1.8 2.2 > "$work/old.csv"
+results 4 3.8 4.2 2.3 2.1 2.5 > "$work/new.csv"
+"$build/bench/bench" --old="$work/old.csv" --new="$work/new.csv" > "$work/out"
+check "what changed between two runs" "system 1.00~ a 2.00 b 1.15~ c 1.00?" \
+    "$(awk '/^(system|a|b|c) / { printf "%s%s %s", separator, $1, $2; separator = " " }' "$work/out")"
+"$build/bench/bench" --old="$here/bench_test.sh" --new="$work/new.csv" 2> "$work/out"
+check "a file that is no result" "bench_test.sh:1: not a result; name a CSV file that make bench wrote" \
+    "$(sed 's|.*/||' "$work/out")"
+
+# JSON: a reader of its own, if one is installed.
+if command -v jq > /dev/null; then
+    check "samples of sound in the JSON" 8 \
+        "$(jq '.cells[] | select(.allocator == "sound" and .workload == "seq") | .ns_by_round | length' "$work/out.json")"
+    check "the median of the samples in the JSON" true "$(jq '.cells[] | select(.allocator == "sound" and .workload == "seq") |
+        ((.ns_by_round | sort | (.[3] + .[4]) / 2e6) - .milliseconds.median) | fabs < 1e-9' "$work/out.json")"
+else
+    echo "skipped the JSON: no jq here; type: apt-get install jq"
+fi
+
+# Wrong options are answered in one line.
+wrong() { # EXPECTED ARGUMENT
+    bench "$2"
+    check "$2" "2 $1" "$status $(cat "$work/out")"
+}
+wrong "rounds=0 is not a number from 1 to 1000; type for instance rounds=20" --rounds=0
+wrong "only=foo does not exist; pick from: seq random fill large frag realloc mixed holes buffers mixed8k" --only=foo
+wrong "peers=foo does not exist; pick from: all jemalloc mimalloc tcmalloc tbbmalloc musl" --peers=foo
+wrong "--foo is unknown; type make help for what can be asked of the benchmark" --foo
+
+# Interrupted: what was measured is printed and kept.
+if command -v timeout > /dev/null; then
+    timeout --preserve-status -s INT 3 "$build/bench/bench" --build="$work" --csv="$work/out.csv" --only=seq harness > "$work/out" 2>&1
+    check "status after Ctrl-C" 130 $?
+    check "the table after Ctrl-C" 1 "$(grep -c '^Warning: interrupted' "$work/out")"
+    check "rounds kept after Ctrl-C" kept "$([ "$(cell harness seq rounds)" -gt 0 ] && echo kept)"
+fi
+
+[ $failures = 0 ] || { echo "bench_test: $failures failed" >&2; exit 1; }
