@@ -27,3 +27,62 @@ record: export all := $(all)
 .PHONY: test-record
 test-record: $(RECORDER) $(B)/record/record_program $(B)/lib5-boundary-tags.so ## the recorder: programs whose calls are known, threads, fork, exec
 	@sh bench/record_test.sh $(RECORDER) $(B)/record/record_program $(B)/lib5-boundary-tags.so
+
+# ---- Traces on every allocator ----
+
+# Recorded ones are stored; those made to be hard are generated. traces=DIR takes another directory's instead.
+TRACE_NAMES := first-fit splinters class-borders growing robson
+GENERATED_TRACES := $(TRACE_NAMES:%=$(B)/traces/%.trace)
+TRACE_KINDS := trace rep script
+TRACE_BENCH_FILES := $(if $(traces),$(sort $(foreach k,$(TRACE_KINDS),$(wildcard $(traces)/*.$(k) $(traces)/*.$(k).gz))), \
+    $(wildcard bench/traces/*.trace.gz) $(GENERATED_TRACES))
+TRACE_BENCH_C := bench/trace_bench.c bench/run.c bench/report.c bench/export.c bench/stats.c bench/workloads.c \
+    bench/peers.c bench/machine.c common/trace.c
+
+$(B)/traces/tracegen: bench/tracegen.c common/trace.c common/trace.h common/bits.h $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(filter %.c,$^) -o $@
+
+$(B)/traces/%.trace: $(B)/traces/tracegen
+	$< $* > $@
+
+$(BENCH_DIR)/trace_bench: $(TRACE_BENCH_C) $(BENCH_H) $(HEADERS) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(TRACE_BENCH_C) -o $@ -lm
+
+$(BENCH_DIR)/trace_cell: bench/trace_cell.c bench/trace_cell.h common/trace.h $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $< -o $@ -ldl
+
+$(BENCH_DIR)/trace_cell-musl: bench/trace_cell.c bench/trace_cell.h common/trace.h $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	musl-gcc -std=c11 -O2 $(NO_BUILTIN) -Icommon $< -o $@
+
+TRACE_BENCH_PARTS := $(BENCH_DIR)/trace_bench $(BENCH_DIR)/trace_cell \
+    $(if $(shell command -v musl-gcc),$(BENCH_DIR)/trace_cell-musl) $(if $(traces),,$(GENERATED_TRACES))
+TRACED := $(filter-out bump freelist,$(BENCHED))
+
+SUITES += traces
+.PHONY: bench-traces
+bench-traces: $(TRACE_BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(TRACED))) ## traces of real programs: speed, utilisation, scores ([traces=DIR])
+	@$(BENCH_DIR)/trace_bench --build=$(B) --commit='$(shell git describe --always --dirty 2>/dev/null)' \
+	    --flags='$(filter-out -std=% -W% -I% -fno-builtin%,$(ALL_CFLAGS))' \
+	    --csv='$(or $(csv),$(BENCH_DIR)/traces.csv)' --json='$(or $(json),$(BENCH_DIR)/traces.json)' \
+	    $(if $(only),--only='$(only)') $(if $(rounds),--rounds='$(rounds)') $(if $(peers),--peers='$(peers)') \
+	    $(if $(limit),--limit='$(limit)') $(if $(dry),--dry-run) $(TRACED) -- $(TRACE_BENCH_FILES)
+
+.PHONY: list-traces
+list-traces: $(TRACE_BENCH_PARTS) ## the traces, their calls, peak and mean size ([traces=DIR])
+	@$(BENCH_DIR)/trace_bench --list system -- $(TRACE_BENCH_FILES)
+
+.PHONY: traces
+traces: $(RECORDER) ## record the traces in bench/traces anew ([only="perl lua"])
+	@sh bench/traces/make.sh $(RECORDER) bench/traces $(only)
+
+# What the README says of the traces is what the files hold; that they can be read at all is checked too.
+.PHONY: check-traces
+check-traces: $(TRACE_BENCH_PARTS) ## the figures in bench/traces/README.md are those of the files
+	@$(BENCH_DIR)/trace_bench --list system -- $(TRACE_BENCH_FILES) | tail -n +3 | { bad=0; n=0; \
+	    while read -r line; do n=$$((n + 1)); \
+	        grep -qF "$$line" bench/traces/README.md || { echo "bench/traces/README.md lacks: $$line"; bad=1; }; \
+	    done; [ $$n -ge 13 ] || { echo "only $$n traces"; bad=1; }; exit $$bad; }

@@ -134,3 +134,7 @@ EXPORT size_t malloc_usable_size(void *payload)
     unlock();
     return bytes;
 }
+
+/* For the benchmark: the largest size that the heap had so far, exactly. */
+EXPORT size_t mm_peak_heap_bytes(void);
+size_t mm_peak_heap_bytes(void) { return memory.peak_bytes; }
