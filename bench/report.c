@@ -157,7 +157,8 @@ void print_head(const bool *chosen, const char *title, int name_width, const cha
 
 static void print_times(const struct bench *b)
 {
-    print_head(b->chosen, "Milliseconds for one run of the workload (median)", NAME_WIDTH, "");
+    print_head(
+        b->chosen, "Milliseconds of processor time for one run of the workload (median)", NAME_WIDTH, "");
     for (int i = 0; i < b->count; i++) {
         printf("%-*s", NAME_WIDTH - 1, b->allocators[i].name);
         for (int w = 0; w < WORKLOADS; w++)
@@ -179,7 +180,7 @@ static void print_ratios(
     if (speedup)
         print_ratio(mean, speedup);
     puts("");
-    if (b->rounds < FEWEST_SAMPLES)
+    if (b->allocators[over].rounds < FEWEST_SAMPLES || b->allocators[under].rounds < FEWEST_SAMPLES)
         return;
     printf("%s%-*s", dim(), name_width, "");
     for (int w = 0; w < WORKLOADS; w++)
@@ -307,7 +308,7 @@ static void print_rank(const struct bench *b, int place, int i)
         printf("  %-14s", interval);
         print_ratio(mean_ratio(b, i, b->system, WORKLOADS), false);
     }
-    printf(" %6zu   %s\n", a->rounds, what_it_is(a));
+    printf(" %6zu%s%s\n", a->rounds, what_it_is(a)[0] == '\0' ? "" : "   ", what_it_is(a));
 }
 
 /* The harness is no competitor, and who failed somewhere has no place. */
@@ -354,32 +355,36 @@ static void print_header(const struct bench *b)
     printf("%s\n%s, %s\n", machine, compiler(), or_unknown(b->flags));
 }
 
+/* Where and why an allocator's row is not like the others. */
+static void print_exceptions(const struct bench *b, const struct allocator *a)
+{
+    if (a->rounds < b->rounds)
+        printf("%s is slow: %zu rounds of %zu.\n", a->name, a->rounds, b->rounds);
+    bool any = false;
+    for (int w = 0; w < WORKLOADS; w++)
+        if (a->cells[w].slow) {
+            if (!any)
+                printf("%s ran these once in each round, not warmed up:", a->name);
+            printf(" %s", workloads[w].name);
+            any = true;
+        }
+    if (any)
+        puts("");
+    for (int w = 0; w < WORKLOADS; w++)
+        if (a->cells[w].failure[0] != '\0')
+            printf("%s on %s: %s\n", a->name, workloads[w].name, a->cells[w].failure);
+}
+
 static void print_notes(const struct bench *b)
 {
-    printf("\nEach cell is a process of its own, the allocators in turn within each round; ratios are taken "
-           "within a"
-           "\nround. ±: the 95 %% interval of the median, by ranks (Conover 1999, 3.2). ~ no difference "
-           "seen: 1 is"
-           "\ninside the interval. ? fewer than %d rounds: no verdict.\n",
-        FEWEST_SAMPLES);
+    printf(
+        "\nEach cell is a process of its own, the allocators in turn within each round, and ratios are taken"
+        "\nwithin a round. The harness is what a workload itself costs: a part of every row. ± is the 95 %%"
+        "\ninterval of the median, by ranks (Conover 1999, 3.2).  ~ no difference seen: 1 is inside it."
+        "\n? no verdict: fewer than %d rounds.  Rounds: %zu, in %.0f s.\n",
+        FEWEST_SAMPLES, b->rounds, b->seconds);
     for (int i = 0; i < b->count; i++)
-        if (is_harness(&b->allocators[i]))
-            puts("harness: what the workload itself costs, and so a part of every row.");
-    for (int i = 0; i < b->count; i++) {
-        const struct allocator *a = &b->allocators[i];
-        char slow[120] = "";
-        for (int w = 0; w < WORKLOADS; w++)
-            if (a->cells[w].slow)
-                snprintf(slow + strlen(slow), sizeof slow - strlen(slow), " %s", workloads[w].name);
-        if (a->rounds < b->rounds)
-            printf("%s is slow: %zu rounds of %zu.\n", a->name, a->rounds, b->rounds);
-        if (slow[0] != '\0')
-            printf("%s ran once in each round, cold, on:%s.\n", a->name, slow);
-        for (int w = 0; w < WORKLOADS; w++)
-            if (a->cells[w].failure[0] != '\0')
-                printf("%s on %s: %s\n", a->name, workloads[w].name, a->cells[w].failure);
-    }
-    printf("Rounds: %zu, in %.0f s.\n", b->rounds, b->seconds);
+        print_exceptions(b, &b->allocators[i]);
 }
 
 /* Each says what to do. */
@@ -400,11 +405,11 @@ static void print_warnings(const struct bench *b)
     bool any = false;
     for (int i = 0; i < b->count && !b->dry; i++)
         if (b->allocators[i].rounds < FEWEST_SAMPLES) {
-            printf("%s %s", any ? "," : "Warning: too few rounds for a verdict on", b->allocators[i].name);
+            printf("%s %s", any ? "," : "Warning: no verdict on", b->allocators[i].name);
             any = true;
         }
     if (any)
-        printf("; type make bench rounds=%d or more.\n", FEWEST_SAMPLES);
+        printf("; type make bench rounds=%d.\n", FEWEST_SAMPLES);
 }
 
 void print_report(const struct bench *b)
