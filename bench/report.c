@@ -251,8 +251,9 @@ static void print_verdicts(const struct bench *b, int over, int under)
 
 static void print_phase(const struct bench *b, int focus, int before, int reference)
 {
-    print_head(b->chosen, "This phase's speed-up: the other's time as a multiple of its own",
-        SHORT_NAME_WIDTH, "  mean");
+    if (before >= 0 || reference >= 0)
+        print_head(b->chosen, "This phase's speed-up: the other's time as a multiple of its own",
+            SHORT_NAME_WIDTH, "  mean");
     if (before >= 0)
         print_speedup(b, before, focus);
     if (reference >= 0)
@@ -420,7 +421,7 @@ void print_report(const struct bench *b)
     int focus = by_name(b, b->focus), before = by_name(b, b->before), reference = by_name(b, b->reference);
     if (focus < 0)
         print_phases(b);
-    else if (before >= 0 || reference >= 0)
+    else
         print_phase(b, focus, before, reference);
     print_ranking(b);
     print_notes(b);
