@@ -1,4 +1,7 @@
-# classics.awk - the tables of the classics, from the raw times that classics.sh kept. Figures are medians.
+# classics.awk - the tables of the classics, from the raw times that classics.sh kept.
+#
+# Every round does exactly the same work, so the quickest is the one that other programs disturbed least: it
+# is what the tables show. The last line says how much longer the median round took.
 
 BEGIN { FS = "," }
 
@@ -38,11 +41,27 @@ function seen(set, member)
     }
 }
 
-# -1: not measured.
-function median(comparison, allocator, variant, part,    key)
+# The quickest round; -1: not measured.
+function quickest(comparison, allocator, variant, part,    key)
 {
     key = comparison SUBSEP allocator SUBSEP variant SUBSEP part
-    return key in times ? median_of(times[key]) : -1
+    return key in times ? in_round(key, quickest_round(key)) : -1
+}
+
+function in_round(key, round,    all)
+{
+    split(times[key], all, " ")
+    return all[round] + 0
+}
+
+function quickest_round(key,    all, best, n, i)
+{
+    n = split(times[key], all, " ")
+    best = 1
+    for (i = 2; i <= n; i++)
+        if (all[i] + 0 < all[best] + 0)
+            best = i
+    return best
 }
 
 function median_of(list,    n, i, j, x, sorted)
@@ -54,18 +73,16 @@ function median_of(list,    n, i, j, x, sorted)
             sorted[j + 1] = sorted[j]
         sorted[j + 1] = x
     }
-    lowest = sorted[1] + 0
-    highest = sorted[n] + 0
-    return n % 2 == 1 ? sorted[(n + 1) / 2] : (sorted[n / 2] + sorted[n / 2 + 1]) / 2
+    return sorted[int((n + 1) / 2)] + 0
 }
 
-# How far the rounds of a cell lie apart, in percent of its median: the median of that over all cells.
-function spread(    key, middle, list)
+# By how many percent the median round is over the quickest, in the median cell.
+function disturbance(    key, best, list)
 {
     for (key in times) {
-        middle = median_of(times[key])
-        if (middle > 0)
-            list = list " " 100 * (highest - lowest) / middle
+        best = in_round(key, quickest_round(key))
+        if (best > 0)
+            list = list " " 100 * (median_of(times[key]) / best - 1)
     }
     return median_of(list)
 }
@@ -82,13 +99,16 @@ function title(text)
 
 # ---- List nodes ----
 
-function phases(allocator, variant,    i, n, names, ns, line)
+# All phases of one round, so that they add up.
+function phases(allocator, variant,    i, n, names, key, round, ns, line)
 {
     n = split("Start Build Remove Done End Total", names, " ")
     line = sprintf("  %-18s %-18s", variant, allocator)
+    key = "lists" SUBSEP allocator SUBSEP variant SUBSEP
+    round = quickest_round(key "Total")
     for (i = 1; i <= n; i++) {
-        ns = median("lists", allocator, variant, names[i])
-        line = line cell(ns * count["lists", allocator, variant, "Start"] / 1e6, 9, 2)
+        ns = in_round(key names[i], round)
+        line = line cell(ns * count[key "Start"] / 1e6, 9, 2)
     }
     printf "%s%10.1f\n", line, ns
 }
@@ -122,7 +142,7 @@ function lists(    i, j, allocator, last)
 
 function total_of(comparison, allocator, variant, width)
 {
-    return cell(median(comparison, allocator, variant, "Total"), width, 1)
+    return cell(quickest(comparison, allocator, variant, "Total"), width, 1)
 }
 
 function chunks()
@@ -139,13 +159,13 @@ function chunks()
 
 function chunks_by(label, allocator, way,    nice)
 {
-    nice = median("chunks", allocator, way " nice", "Total")
+    nice = quickest("chunks", allocator, way " nice", "Total")
     printf "  %-36s%s%s%s%s%s%s%s\n", label, cell(nice, 8, 1),
         total_of("chunks", allocator, way " new pool", 10), total_of("chunks", allocator, way " brute", 6),
-        cell(median("chunks", allocator, way " brute", "Total") / nice, 8, 2),
-        cell(median("chunks", allocator, way " nice", "faults"), 8, 0),
-        cell(median("chunks", allocator, way " new pool", "faults"), 10, 0),
-        cell(median("chunks", allocator, way " brute", "faults"), 7, 0)
+        cell(quickest("chunks", allocator, way " brute", "Total") / nice, 8, 2),
+        cell(quickest("chunks", allocator, way " nice", "faults"), 8, 0),
+        cell(quickest("chunks", allocator, way " new pool", "faults"), 10, 0),
+        cell(quickest("chunks", allocator, way " brute", "faults"), 7, 0)
 }
 
 # ---- Small objects ----
@@ -157,8 +177,8 @@ function small(    i, j, n, variants, allocator)
         printf "  %-42s%10s%14s\n", "C++, over the system's malloc", "kept", "as optimised"
         for (i = 1; i <= sizes["small C++"]; i++)
             printf "  %-42s%s%s\n", members["small C++", i],
-                cell(median("small", "C++", members["small C++", i], "kept"), 10, 1),
-                cell(median("small", "C++", members["small C++", i], "optimised"), 14, 1)
+                cell(quickest("small", "C++", members["small C++", i], "kept"), 10, 1),
+                cell(quickest("small", "C++", members["small C++", i], "optimised"), 14, 1)
         print "  kept: every call is made; as optimised: 0.0 means that the compiler removed them\n"
     }
     n = split("malloc of an array once|malloc/free|general pool|item pool|item pool destroyed as a whole",
@@ -171,7 +191,7 @@ function small(    i, j, n, variants, allocator)
             continue
         printf "  %-24s", allocator
         for (j = 1; j <= n; j++)
-            printf "%s", cell(median("small", allocator, variants[j], "kept"), j < n ? 10 : 12, 1)
+            printf "%s", cell(quickest("small", allocator, variants[j], "kept"), j < n ? 10 : 12, 1)
         print ""
     }
 }
@@ -182,7 +202,7 @@ function sizes_of(allocator, variant, label,    bytes)
 {
     printf "  %-24s%-18s", label, allocator
     for (bytes = 100; bytes <= 1000000; bytes *= 10)
-        printf "%s", cell(median("zeroed", allocator, variant, bytes ""), 11, bytes <= 1000 ? 1 : 0)
+        printf "%s", cell(quickest("zeroed", allocator, variant, bytes ""), 11, bytes <= 1000 ? 1 : 0)
     print ""
 }
 
@@ -225,6 +245,6 @@ END {
         small()
     if (sizes["zeroed"] > 0)
         zeroed()
-    printf "\nBetween rounds the time of a typical cell moved by %.0f %%%s\n", spread(),
-        (spread() > 20) ? ": run it again when the machine is less busy" : ""
+    printf "\nThe quickest of the rounds; the median round took %.0f %% longer%s\n", disturbance(),
+        (disturbance() > 20) ? ": run it again when the machine is less busy" : ""
 }

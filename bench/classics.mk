@@ -31,7 +31,7 @@ classics-cxx:
 bench-classics: ## list nodes, small objects, zeroed memory: [only=lists|small|zeroed] [rounds=5]
 bench-classics: $(B)/bench/classics $(SELECTED:%=$(B)/lib%.so) classics-cxx
 	@$(if $(filter-out $(CLASSICS),$(only)),$(error only=$(only) is not a classic; pick from: $(CLASSICS)))
-	@sh bench/classics.sh $(B) $(or $(rounds),5) $(or $(only),$(CLASSICS))
+	@STAGES='$(SELECTED)' sh bench/classics.sh $(B) $(or $(rounds),5) $(or $(only),$(CLASSICS))
 
 # The pools are no stage's: one program tests them, over the last stage besides malloc.
 $(B)/tests/pools: $(addprefix $(B)/,tests/pool.o count/common/pool.o count/common/item_pool.o) \

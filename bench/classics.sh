@@ -1,7 +1,7 @@
 #!/bin/sh
-# The classics: runs them on every allocator, keeps the raw times as CSV, prints the medians as tables.
+# The classics: runs them on every allocator, keeps the raw times as CSV, prints the tables.
 #
-#     bench/classics.sh FOLDER ROUNDS LISTS|SMALL|ZEROED...    FOLDER: classics and the stages' libraries
+#     STAGES='NAME...' bench/classics.sh FOLDER ROUNDS LISTS|SMALL|ZEROED...    FOLDER: what make built
 #
 # A round runs each allocator once, so that what slows the machine for a while slows them all.
 set -eu
@@ -15,9 +15,8 @@ csv=$folder/bench/classics.csv
 allocators()
 {
     echo system
-    for stage in stages/*/mm.c; do
-        name=$(basename "$(dirname "$stage")")
-        [ ! -e "$folder/lib$name.so" ] || echo "$name $(realpath "$folder/lib$name.so")"
+    for stage in $STAGES; do
+        echo "$stage $(realpath "$folder/lib$stage.so")"
     done
     for peer in jemalloc.so.2 mimalloc.so.2 tcmalloc_minimal.so.4 tbbmalloc_proxy.so.2; do
         library=$(ldconfig -p 2> /dev/null | awk -v name="lib$peer" '$1 == name { print $NF; exit }')
