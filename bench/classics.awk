@@ -76,6 +76,12 @@ function median_of(list,    n, i, j, x, sorted)
     return sorted[int((n + 1) / 2)] + 0
 }
 
+function rounds(    key, all)
+{
+    for (key in times)
+        return split(times[key], all, " ")
+}
+
 # By how many percent the median round is over the quickest, in the median cell.
 function disturbance(    key, best, list)
 {
@@ -245,6 +251,7 @@ END {
         small()
     if (sizes["zeroed"] > 0)
         zeroed()
-    printf "\nThe quickest of the rounds; the median round took %.0f %% longer%s\n", disturbance(),
-        (disturbance() > 20) ? ": run it again when the machine is less busy" : ""
+    if (rounds() > 1)
+        printf "\nThe quickest of the rounds; the median round took %.0f %% longer%s\n", disturbance(),
+            (disturbance() > 20) ? ": run it again when the machine is less busy" : ""
 }

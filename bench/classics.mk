@@ -33,6 +33,13 @@ bench-classics: $(B)/bench/classics $(SELECTED:%=$(B)/lib%.so) classics-cxx
 	@$(if $(filter-out $(CLASSICS),$(only)),$(error only=$(only) is not a classic; pick from: $(CLASSICS)))
 	@STAGES='$(SELECTED)' sh bench/classics.sh $(B) $(or $(rounds),5) $(or $(only),$(CLASSICS))
 
+# Everything once, and every figure is there: a failed measurement leaves a "-" or stops it all.
+.PHONY: check-classics
+check-classics:
+	@$(MAKE) --no-print-directory -s bench-classics rounds=1 > $(B)/bench/classics.txt && \
+	    ! grep -E ' -( |$$)' $(B)/bench/classics.txt || { cat $(B)/bench/classics.txt; exit 1; }
+CHECKS += check-classics
+
 # The pools are no stage's: one program tests them, over the last stage besides malloc.
 $(B)/tests/pools: $(addprefix $(B)/,tests/pool.o count/common/pool.o count/common/item_pool.o) \
     $(B)/count/$(lastword $(REFERENCE))/mm.o $(COUNT_COMMON)
