@@ -95,20 +95,33 @@ static double start_time;
 
 static double elapsed(void) { return seconds_now() - start_time; }
 
+static double seconds_per_round(const struct allocator *a) { return a->seconds / (double)a->rounds; }
+
+/* Rounds that an allocator can afford if it gets an equal share of the time. */
+static double affordable_rounds(const struct allocator *a)
+{
+    return budget_seconds / bench.count / seconds_per_round(a);
+}
+
+static bool is_slow(const struct allocator *a) { return affordable_rounds(a) < FEWEST_SAMPLES; }
+
 /*
- * Does an allocator take part in the round that is about to start? All do in the first. Then each has an equal
- * share of the time; one that cannot take part FEWEST_SAMPLES times within its share may take up to three
- * shares for that. Its rounds are spread over the whole time, as the machine's own drift is.
+ * Does an allocator take part in the round that is about to start? All do in the first, and in each if their
+ * number is given. Else a slow one, for which an equal share of the time is not enough, takes part in
+ * FEWEST_SAMPLES rounds, or in fewer if all the slow ones together would take more than 60 % of the time for
+ * that. These are spread over the whole time, as the machine's own drift is.
  */
 static bool takes_part(const struct allocator *a)
 {
-    if (bench.rounds == 0 || rounds_wanted != 0)
+    if (bench.rounds == 0 || rounds_wanted != 0 || !is_slow(a))
         return true;
-    double cost = a->seconds / (double)a->rounds, share = budget_seconds / bench.count;
-    double affordable = share / cost;
-    if (affordable < FEWEST_SAMPLES)
-        affordable = fmin(FEWEST_SAMPLES, 3 * share / cost);
-    return affordable > FEWEST_SAMPLES || (double)a->rounds < affordable * elapsed() / budget_seconds;
+    double seconds = 0;
+    for (int i = 0; i < bench.count; i++)
+        if (is_slow(&bench.allocators[i]))
+            seconds += FEWEST_SAMPLES * seconds_per_round(&bench.allocators[i]);
+    double rounds = FEWEST_SAMPLES * fmin(1, 0.6 * budget_seconds / seconds);
+    return (double)a->rounds < rounds * elapsed() / budget_seconds &&
+           elapsed() + seconds_per_round(a) < budget_seconds;
 }
 
 /* How long the next round will take. The first cannot be told. */
@@ -117,7 +130,7 @@ static double next_round_seconds(void)
     double seconds = 0;
     for (int i = 0; i < bench.count && bench.rounds != 0; i++)
         if (takes_part(&bench.allocators[i]))
-            seconds += bench.allocators[i].seconds / (double)bench.allocators[i].rounds;
+            seconds += seconds_per_round(&bench.allocators[i]);
     return seconds;
 }
 

@@ -77,6 +77,7 @@ endif
 # Each cell once.
 .PHONY: check-bench
 check-bench:
+	@mkdir -p $(BENCH_DIR)
 	@$(MAKE) --no-print-directory bench dry=1 > $(BENCH_DIR)/dry || { cat $(BENCH_DIR)/dry; exit 1; }
 CHECKS += check-bench
 
