@@ -227,7 +227,7 @@ function each_allocator(variant, label,    i)
 function zeroed(    i)
 {
     title("Zeroed memory: ns for each block of so many bytes")
-    print "  100,000 blocks, fewer where that is more than 500 MB; fresh: 4,096, or 32 MB"
+    print "  100,000 blocks, fewer where that is more than 200 MB; fresh: 4,096, or 32 MB"
     if (sizes["zeroed C++"] > 0) {
         header("C++: allocated, zeroed, freed")
         for (i = 1; i <= sizes["zeroed C++"]; i++)
@@ -236,6 +236,7 @@ function zeroed(    i)
     header("each freed before the next: reused memory")
     each_allocator("reused malloc+memset", "malloc + memset")
     each_allocator("reused calloc", "calloc")
+    each_allocator("reused calloc touched", "calloc, pages touched")
     header("none freed: fresh memory")
     each_allocator("fresh malloc+memset", "malloc + memset")
     each_allocator("fresh calloc", "calloc")

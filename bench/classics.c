@@ -374,66 +374,58 @@ static void small(void)
 
 /* ---- Zeroed memory ---- */
 
-enum zeroing { MALLOC_MEMSET, CALLOC };
+enum zeroing {
+    MALLOC_MEMSET,
+    CALLOC,
+    CALLOC_TOUCHED, /* a byte of each page is written: what calloc left to the system is paid for here */
+};
 
 static const size_t PAGE = 4096;
 
 static inline char *zeroed(enum zeroing how, size_t bytes)
 {
-    char *memory = must(how == CALLOC ? heap.calloc(1, bytes) : heap.malloc(bytes));
+    char *memory = must(how == MALLOC_MEMSET ? heap.malloc(bytes) : heap.calloc(1, bytes));
     if (how == MALLOC_MEMSET)
         memset(memory, 0, bytes);
+    keep(memory);
+    for (size_t at = 0; how == CALLOC_TOUCHED && at < bytes; at += PAGE)
+        memory[at] = 1;
     keep(memory);
     return memory;
 }
 
-/* Each block is freed before the next, so that the next uses its memory again. */
-static void zeroed_reused(enum zeroing how, size_t bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        heap.free(zeroed(how, bytes));
-}
-
-/* No block is freed, so that each needs memory never used. Touched: a byte of each page is written. */
-static void zeroed_fresh(enum zeroing how, bool touch, size_t bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        char *memory = zeroed(how, bytes);
-        for (size_t at = 0; touch && at < bytes; at += PAGE)
-            memory[at] = 1;
-        keep(memory);
-    }
-}
-
-static void print_zeroed(int variant, size_t bytes)
+/* Reused: each block is freed before the next. Fresh: none is freed, so that each needs memory never used. */
+static void print_zeroed(const char *variant, bool fresh, enum zeroing how, size_t bytes)
 {
     if (!in_own_process())
         return;
-    static const char *const names[] = {"reused malloc+memset", "reused calloc", "fresh malloc+memset",
-        "fresh calloc", "fresh calloc touched"};
-    enum zeroing how = variant == 0 || variant == 2 ? MALLOC_MEMSET : CALLOC;
-    bool reused = variant < 2;
-    size_t count = reused ? 100000 : 4096; /* fresh: stages 1 and 2 look at every block */
-    size_t most = (reused ? (size_t)500 : (size_t)32) * 1000 * 1000 / bytes;
+    size_t count = fresh ? 4096 : 100000; /* fresh: stages 1 and 2 look at every block */
+    size_t most = (size_t)(fresh ? 32 : 200) * 1000 * 1000 / bytes;
     count = count < most ? count : most;
 
     double start = now();
-    if (reused)
-        zeroed_reused(how, bytes, count);
-    else
-        zeroed_fresh(how, variant == 4, bytes, count);
+    for (size_t i = 0; i < count; i++) {
+        char *memory = zeroed(how, bytes);
+        if (!fresh)
+            heap.free(memory);
+    }
     double ns = now() - start;
     char part[32];
     snprintf(part, sizeof part, "%zu", bytes);
-    print_line("zeroed", names[variant], part, count, ns);
+    print_line("zeroed", variant, part, count, ns);
     finish();
 }
 
 static void zeroed_memory(void)
 {
-    for (int variant = 0; variant < 5; variant++)
-        for (size_t bytes = 100; bytes <= 1000000; bytes *= 10)
-            print_zeroed(variant, bytes);
+    for (size_t bytes = 100; bytes <= 1000000; bytes *= 10) {
+        print_zeroed("reused malloc+memset", false, MALLOC_MEMSET, bytes);
+        print_zeroed("reused calloc", false, CALLOC, bytes);
+        print_zeroed("reused calloc touched", false, CALLOC_TOUCHED, bytes);
+        print_zeroed("fresh malloc+memset", true, MALLOC_MEMSET, bytes);
+        print_zeroed("fresh calloc", true, CALLOC, bytes);
+        print_zeroed("fresh calloc touched", true, CALLOC_TOUCHED, bytes);
+    }
 }
 
 /* ---- The program ---- */

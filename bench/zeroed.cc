@@ -11,8 +11,8 @@ namespace
 
 constexpr const char *KIND = KEPT ? "kept" : "optimised";
 
-// 100,000 times; fewer where that would be more than 500 MB to clear.
-long times(std::size_t bytes) { return static_cast<long>(std::min<std::size_t>(100000, 500000000 / bytes)); }
+// 100,000 times; fewer where that would be more than 200 MB to clear.
+long times(std::size_t bytes) { return static_cast<long>(std::min<std::size_t>(100000, 200000000 / bytes)); }
 
 template <typename Once> void line(const char *variant, std::size_t bytes, Once once)
 {
