@@ -11,8 +11,8 @@
 
 enum {
     LINE_COLUMNS = 100, /* characters of a picture */
-    AROUND = 2,         /* blocks shown before and after those that changed */
-    LISTED_SHOWN = 12,  /* entries of free lists shown */
+    AROUND = 2, /* blocks shown before and after those that changed */
+    LISTED_SHOWN = 12, /* entries of free lists shown */
 };
 
 /* ---- Taking ---- */
@@ -91,10 +91,11 @@ void layout_drop(struct layout *l)
     *l = (struct layout){0};
 }
 
-/* The block that an offset lies in; NULL if there is none. */
-static struct layout_block *block_at(const struct layout *l, size_t offset)
+struct layout_block *layout_block_of(const struct layout *l, const void *payload)
 {
-    size_t low = 0, high = l->block_count;
+    if (!memory_contains(payload))
+        return NULL;
+    size_t offset = memory_offset(payload), low = 0, high = l->block_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct mm_block *b = &l->blocks[middle].block;
@@ -110,7 +111,7 @@ static struct layout_block *block_at(const struct layout *l, size_t offset)
 
 void layout_name(struct layout *l, const void *payload, const char *name)
 {
-    struct layout_block *b = memory_contains(payload) ? block_at(l, memory_offset(payload)) : NULL;
+    struct layout_block *b = layout_block_of(l, payload);
     if (b != NULL)
         snprintf(b->name, sizeof b->name, "%s", name);
 }
@@ -178,9 +179,10 @@ static size_t block_width(const struct layout_block *b)
 /* The first column after `i` that starts where block b ends, or later. */
 static size_t column_after(const struct picture *p, size_t i, const struct layout_block *b)
 {
-    size_t end = b->block.offset + b->block.block_bytes;
-    while (i < p->count && p->columns[i].offset < end)
+    size_t end = b->block.offset + b->block.block_bytes; /* a damaged size may end anywhere */
+    do
         i++;
+    while (i < p->count && p->columns[i].offset < end);
     return i;
 }
 

@@ -27,6 +27,7 @@ enum { LAYOUT_NAME_BYTES = 12 };
 struct layout_block {
     struct mm_block block;
     char name[LAYOUT_NAME_BYTES]; /* "" if it has none */
+    bool listed; /* for callers that compare blocks and free lists; false at first */
 };
 
 /* Starts as {0}; can be taken again and again; layout_drop() gives its memory back. */
@@ -37,12 +38,15 @@ struct layout {
     size_t listed_count;
     size_t heap_bytes;
     struct mm_fault fault; /* what check() found; .invariant is 0 in a sound heap */
-    const char *cut;       /* why this is not the whole heap, in words; NULL if it is */
+    const char *cut; /* why this is not the whole heap, in words; NULL if it is */
     size_t block_room, listed_room;
 };
 
 /* Look at the heap as it is now. Counts no work in mm_counts. O(blocks). */
 void layout_take(struct layout *layout);
+
+/* The block in which this payload lies; NULL if there is none. O(log blocks). */
+struct layout_block *layout_block_of(const struct layout *layout, const void *payload);
 
 /* The block of this payload is shown under this name. O(log blocks). */
 void layout_name(struct layout *layout, const void *payload, const char *name);
