@@ -46,7 +46,7 @@ bench: bench-$(suite)
 bench-%:
 	@echo "suite=$* does not exist; pick one of: $(SUITES), or none for the seven workloads"; exit 2
 else
-bench: $(BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(BENCHED))) ## [stage=N] [stages="1 my2 system"] [peers=all] [only=seq,mixed] [rounds=20] [csv=FILE] [json=FILE] [dry=1]: compare with the system's malloc
+bench: $(BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(BENCHED))) ## compare with the system's malloc: [peers=all] [stages="1 my2 system"] [only=seq] [rounds=9] [json=F] [csv=F] [dry=1]
 	@$(BENCH_DIR)/bench --build=$(B) --commit='$(shell git describe --always --dirty 2>/dev/null)' \
 	    --flags='$(filter-out -std=% -W% -I% -fno-builtin%,$(ALL_CFLAGS))' $(BENCH_FOCUS) \
 	    --csv='$(or $(csv),$(BENCH_DIR)/results.csv)' --json='$(or $(json),$(BENCH_DIR)/results.json)' \
