@@ -45,8 +45,13 @@ void lab_may_run_out(bool may);
 /* NULL if there is no such block. */
 void *lab_payload(int name);
 
+static inline bool lab_is_live(int name) { return lab_payload(name) != NULL; }
+
 /* The size of a live block, header and all; measured, so that tests need not know the stage's layout. */
 size_t lab_block_bytes(int name);
+
+/* Take all free memory, under names from this one on: then only what the test frees is free. */
+void lab_use_up(int name);
 
 /* Check all of the above between operations. */
 void lab_check(void);

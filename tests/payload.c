@@ -8,7 +8,7 @@ Test(payload, aligned_at_every_size)
     /* Eight blocks live at a time, so that they start at many different places. */
     for (size_t bytes = 0; bytes <= 4096; bytes++) {
         int name = (int)(bytes % 8);
-        if (lab_payload(name) != NULL)
+        if (lab_is_live(name))
             lab_free(name);
         lab_malloc(name, bytes);
     }

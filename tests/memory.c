@@ -1,0 +1,235 @@
+/* memory.c - the memory source, and what stages do when it refuses. */
+#include "lab.h"
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+TestSuite(memory, .init = lab_begin, .timeout = 60);
+
+/* ---- The source ---- */
+
+static bool is_zero(const char *p, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (p[i] != 0)
+            return false;
+    return true;
+}
+
+Test(memory, the_heap_grows_in_one_piece)
+{
+    char *first = memory_grow(4096), *second = memory_grow(48), *third = memory_grow((size_t)3 << 20);
+    lab_require(is_aligned(first, 4096), "the heap starts at a page");
+    lab_require(second == first + 4096 && third == second + 48, "each part starts where the last one ended");
+    lab_require(
+        memory.start == first && memory.bytes == 4096 + 48 + ((size_t)3 << 20), "its size is the sum");
+    lab_require(memory.growths == 3 && memory.attempts == 3, "three growths");
+    lab_require(is_zero(first, memory.bytes), "fresh memory is zero");
+    memset(first, 1, memory.bytes);
+}
+
+Test(memory, reset_empties_the_heap_and_zeroes_it)
+{
+    for (size_t bytes = 4096; bytes <= (size_t)4 << 20; bytes *= 32) {
+        char *start = memory_grow(bytes);
+        memset(start, 1, bytes);
+        memory_reset();
+        lab_require(memory.bytes == 0 && memory.peak_bytes == 0 && memory.attempts == 0, "nothing is left");
+        lab_require(memory_grow(bytes) == start && is_zero(start, bytes), "the same memory, and zero");
+        memory_reset();
+    }
+}
+
+Test(memory, a_limit_is_kept_to_the_byte)
+{
+    memory_set_limit(8192);
+    lab_require(memory_grow(8192 + 16) == NULL && errno == ENOMEM, "more than the limit: NULL and ENOMEM");
+    lab_require(
+        memory.bytes == 0 && memory.growths == 0 && memory.attempts == 1, "a refusal changes nothing");
+    errno = 0;
+    lab_require(memory_grow(8192) != NULL && errno == 0, "up to the limit");
+    lab_require(memory_grow(16) == NULL, "no more");
+    memory_set_limit(SIZE_MAX);
+    lab_require(memory_grow(16) != NULL, "no limit any more");
+    memory_set_limit(16);
+    memory_reset();
+    lab_require(memory_grow(4096) != NULL, "a reset lifts the limit");
+}
+
+Test(memory, one_growth_can_be_made_to_fail)
+{
+    for (size_t k = 1; k <= 5; k++) {
+        memory_reset();
+        memory_grow(16);
+        memory_fail_growth(k);
+        for (size_t i = 1; i <= 7; i++)
+            lab_require((memory_grow(16) == NULL) == (i == k),
+                "of seven growths the %zu-th fails, not the %zu-th", k, i);
+    }
+    memory_fail_growth(2);
+    memory_fail_growth(0);
+    lab_require(memory_grow(16) != NULL && memory_grow(16) != NULL && memory_grow(16) != NULL, "none fails");
+}
+
+Test(memory, no_growth_wraps_around)
+{
+    memory_grow(4096);
+    static const size_t sizes[] = {
+        SIZE_MAX - 15, SIZE_MAX - 4095, (size_t)1 << 63, (size_t)1 << 62, (size_t)1 << 48};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        lab_require(memory_grow(sizes[i]) == NULL && errno == ENOMEM, "no machine has %zu bytes", sizes[i]);
+    lab_require(memory.bytes == 4096, "the heap is as it was");
+}
+
+Test(memory, contains_knows_the_heaps_ends)
+{
+    lab_require(!memory_contains(&memory) && !memory_contains(NULL), "outside");
+    char *start = memory_grow(4096);
+    lab_require(memory_contains(start) && memory_contains(start + 4095), "the first byte and the last");
+    lab_require(!memory_contains(start - 1) && !memory_contains(start + 4096), "the bytes around");
+    lab_require(memory_offset(start + 100) == 100, "an offset counts from the start");
+}
+
+#ifndef __SANITIZE_ADDRESS__
+/* A system that has little address space to give (ulimit -v) gives what it has. */
+static void grow_under_ulimit(void)
+{
+    struct rlimit limit = {(rlim_t)1 << 30, (rlim_t)1 << 30};
+    setrlimit(RLIMIT_AS, &limit);
+    if (memory_grow(4096) == NULL || memory_grow((size_t)8 << 20) == NULL)
+        _exit(1);
+    memset(memory.start, 1, memory.bytes);
+    _exit(memory_grow((size_t)2 << 30) == NULL ? 0 : 2);
+}
+
+Test(memory, little_address_space_is_enough)
+{
+    pid_t child = fork(); /* nothing is reserved yet in this process */
+    if (child == 0)
+        grow_under_ulimit();
+    int status = -1;
+    waitpid(child, &status, 0);
+    lab_require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a heap of 8 MiB with 1 GiB of address space");
+}
+#endif
+
+/* ---- Stages without memory ---- */
+
+enum { ROUNDS = 60, WHOLE = LAB_NAMES - 1 };
+
+/* Operations of each kind that make the heap grow again and again. */
+static void work(void)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        size_t bytes = (size_t)(i * 997 % 3000);
+        if (i % 5 == 0)
+            lab_calloc(i, 3, bytes);
+        else if (i % 5 == 1)
+            lab_aligned_alloc(i, 64, bytes);
+        else
+            lab_malloc(i, bytes);
+        if (i % 3 == 2)
+            lab_realloc(i - 1, 4 * bytes + 1);
+        if (i % 4 == 3)
+            lab_free(i - 2);
+        if (i % 10 == 9)
+            lab_realloc(i, 9000); /* the last block, or near it */
+    }
+}
+
+/* Everything was freed: then the heap can be had as one block, without growing. */
+static void nothing_was_lost(void)
+{
+    lab_free_all();
+    memory_set_limit(memory.bytes);
+    lab_note("(all is free, the heap has %zu bytes and may not grow)", memory.bytes);
+    lab_malloc(WHOLE, memory.bytes - mm_allocator.header_bytes - MM_ALIGNMENT);
+    lab_free(WHOLE);
+    memory_set_limit(SIZE_MAX);
+}
+
+Test(memory, every_growth_may_fail)
+{
+    lab_seconds(20);
+    size_t attempts = SIZE_MAX;
+    for (size_t k = 1; k <= attempts; k++) {
+        lab_begin();
+        memory_fail_growth(k);
+        lab_may_run_out(true);
+        work();
+        attempts = memory.attempts;
+        lab_may_run_out(false);
+        nothing_was_lost();
+        if (k % 8 == 1) {
+            work();
+            nothing_was_lost();
+        }
+    }
+    lab_require(attempts > 10, "the heap grew %zu times only: this test tests nothing", attempts);
+}
+
+/* As many blocks as fit, three times over. */
+static int fill_up(size_t bytes)
+{
+    int count = 0;
+    lab_may_run_out(true);
+    while (lab_malloc(count, bytes) != NULL)
+        count++;
+    lab_may_run_out(false);
+    return count;
+}
+
+Test(memory, a_full_heap_can_be_filled_again)
+{
+    static const size_t sizes[] = {1, 100, 2000, 5000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        lab_begin();
+        memory_set_limit(32768);
+        int first = fill_up(sizes[i]);
+        lab_require(first > 3, "32768 bytes have room for more than %d blocks of %zu", first, sizes[i]);
+        for (int round = 0; round < 2; round++) {
+            for (int name = 0; name < first; name += 2)
+                lab_free(name);
+            lab_free_all();
+            int again = fill_up(sizes[i]);
+            lab_require(again >= first, "first there was room for %d blocks of %zu bytes, now for %d", first,
+                sizes[i], again);
+        }
+        lab_free_all();
+        nothing_was_lost();
+    }
+}
+
+Test(memory, realloc_in_a_full_heap)
+{
+    memory_set_limit(32768);
+    int count = fill_up(1000);
+    lab_may_run_out(true);
+    for (int name = 0; name < count; name += 3) {
+        lab_require(lab_realloc(name, 20000) == NULL, "a full heap has no room for 20000 bytes");
+        lab_realloc(name, 500);
+        lab_realloc(name, 900);
+    }
+    lab_require(lab_calloc(count, 1, 20000) == NULL, "a full heap has no room for 20000 bytes");
+    lab_require(lab_aligned_alloc(count, 256, 20000) == NULL, "a full heap has no room for 20000 bytes");
+    lab_may_run_out(false);
+    lab_free_all();
+    lab_malloc(A, 20000);
+    lab_realloc(A, 30000);
+}
+
+/* What the heap grew by is zero already; what lies before it may not be. */
+Test(memory, calloc_across_the_old_end_of_the_heap)
+{
+    for (size_t bytes = 16; bytes < 40000; bytes += bytes / 3 + 16) {
+        lab_begin();
+        lab_malloc(A, 3000);
+        lab_malloc(B, 3000);
+        lab_use_up(C);
+        lab_free_all(); /* all of the heap was written to */
+        lab_malloc(A, 3000);
+        lab_calloc(B, 1, bytes);
+        lab_calloc(C, 2, bytes);
+        lab_free_all();
+    }
+}
