@@ -52,3 +52,6 @@ test-pools: $(B)/tests/pools ## the general memory pool and the item pool
 ifndef stage
 test: test-pools
 endif
+
+# What calloc leaves alone: part of every stage's suite.
+TEST_C += tests/fresh.c

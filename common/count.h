@@ -20,6 +20,7 @@ struct mm_counts {
     uint64_t merges; /* pairs of blocks merged */
     uint64_t grows; /* times that the heap grew */
     uint64_t copied; /* payload bytes moved by realloc */
+    uint64_t cleared; /* payload bytes zeroed by calloc */
 };
 
 extern struct mm_counts mm_counts;

@@ -9,6 +9,7 @@
 #define MM_FRONT_H
 
 #include "bits.h"
+#include "count.h"
 #include "memory.h"
 #include "mm.h"
 #include <errno.h>
@@ -50,9 +51,11 @@ static inline void front_clear(const struct mm_allocator *a, void *payload, size
     size_t fresh = (start > heap_bytes ? start : heap_bytes) + FRONT_TRACES;
     if (a->thread_safe || !memory_contains(payload) || fresh + FRONT_TRACES > start + bytes) {
         memset(payload, 0, bytes);
+        count(&mm_counts.cleared, bytes);
     } else {
         memset(payload, 0, fresh - start);
         memset((char *)payload + bytes - FRONT_TRACES, 0, FRONT_TRACES);
+        count(&mm_counts.cleared, fresh - start + FRONT_TRACES);
     }
 }
 
