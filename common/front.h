@@ -42,8 +42,8 @@ enum { FRONT_TRACES = 64 };
 
 /*
  * Clear a payload that malloc just returned; before that call the heap was `heap_bytes` large. What the heap
- * grew by since is fresh from the system, so it is zero already, but for traces of the stage (Lea's malloc and
- * glibc do so at the end of their heaps). With several threads the growth may be another's: clear all.
+ * grew by since is fresh from the system, so it is zero already, but for traces of the stage (glibc does so
+ * at the end of its heap). With several threads the growth may be another's: clear all.
  */
 static inline void front_clear(const struct mm_allocator *a, void *payload, size_t bytes, size_t heap_bytes)
 {
