@@ -3,7 +3,6 @@
 #include "lab.h"
 #include "pattern.h"
 #include <criterion/event.h>
-#include <ctype.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -493,17 +492,19 @@ void lab_begin(void)
 
 /* ---- Crimes ---- */
 
-/* Addresses differ from run to run: "0x7f12ab" => "0x...". In place. */
-static void mask_addresses(char *text)
+/* Addresses differ from run to run: "0x7f12ab" becomes "0x...". What does not fit is cut off. */
+static void mask_addresses(const char *from, char *to, size_t size)
 {
-    char *to = text;
-    for (const char *from = text; *from != '\0';) {
-        if (from[0] == '0' && from[1] == 'x' && isxdigit((unsigned char)from[2])) {
-            to = (char *)memcpy(to, "0x...", 5) + 5;
-            for (from += 2; isxdigit((unsigned char)*from);)
-                from++;
-        } else {
+    for (char *end = to + size - 1; *from != '\0' && to < end;) {
+        size_t digits = 0;
+        if (from[0] == '0' && from[1] == 'x')
+            digits = strspn(from + 2, "0123456789abcdef");
+        if (digits == 0) {
             *to++ = *from++;
+        } else {
+            to += snprintf(to, (size_t)(end - to), "0x...");
+            to = to > end ? end : to;
+            from += 2 + digits;
         }
     }
     *to = '\0';
@@ -537,7 +538,7 @@ static _Noreturn void be_the_criminal(void (*crime)(void), int to)
 
 struct lab_report lab_commit(void (*crime)(void))
 {
-    struct lab_report report = {.signal = 0};
+    char said[sizeof((struct lab_report *)NULL)->text] = "";
     int ends[2];
     if (pipe(ends) != 0)
         abort();
@@ -546,12 +547,12 @@ struct lab_report lab_commit(void (*crime)(void))
         be_the_criminal(crime, ends[1]);
     close(ends[1]);
     size_t length = 0;
-    for (ssize_t n; (n = read(ends[0], report.text + length, sizeof report.text - 1 - length)) > 0;)
+    for (ssize_t n; (n = read(ends[0], said + length, sizeof said - 1 - length)) > 0;)
         length += (size_t)n;
     close(ends[0]);
     int status = 0;
     waitpid(child, &status, 0);
-    report.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    mask_addresses(report.text);
+    struct lab_report report = {.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+    mask_addresses(said, report.text, sizeof report.text);
     return report;
 }

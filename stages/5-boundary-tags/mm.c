@@ -24,7 +24,7 @@
  * Invariants, checked by mm_check():
  *   I1   the blocks tile the heap: next_block(b) == b + block_size(b), from its first byte to its last
  *   I2   block_size(b) is a multiple of 16 and at least MIN_BLOCK
- *   I3   every header is intact; here only the end marker's can be told: used, of size 0
+ *   I3   every header is intact; here only the end marker's can be told: QUICK, of size 0
  *   I4   no two neighbours are both free
  *   I5   prev_block(next_block(b)) == b; here for a free b: its footer repeats its size
  *   I6   the free lists hold exactly the free blocks but the last: b->next_free->prev_free == b
@@ -125,7 +125,7 @@ static struct block *append_block(size_t bytes)
     struct block *b = (struct block *)(empty ? grown + EDGE : grown - EDGE);
     size_t prev_used = empty ? PREV_USED : b->header & PREV_USED; /* b was the end marker */
     b->header = (size_t)((char *)heap_end() - (char *)b) | USED | prev_used;
-    after(b)->header = USED | PREV_USED;
+    after(b)->header = USED | PREV_USED | QUICK; /* the end marker; QUICK, so that nobody can free it */
     return b;
 }
 
@@ -294,7 +294,7 @@ static struct mm_fault mm_check(void)
     }
     if (before != NULL && after(before) != heap_end())
         return fault(1, before, "no block starts where it ends");
-    if (before != NULL && after(before)->header != (is_free(before) ? USED : USED | PREV_USED))
+    if (before != NULL && after(before)->header != (USED | QUICK | (is_free(before) ? 0 : PREV_USED)))
         return fault(3, after(before), "the end marker is damaged");
 
     for (unsigned list = 0; list < CLASSES; list++) {
