@@ -170,18 +170,17 @@ static void load(const char *path)
 static int run_cell(
     const struct column *c, const struct loaded *l, const char *mode, char *output, size_t bytes)
 {
-    char ns[24], seconds[24], program[300], library[300], what[16];
+    char ns[24], seconds[24], file[24], program[300], library[300], what[16];
     snprintf(ns, sizeof ns, "%llu", cell_ns);
     snprintf(seconds, sizeof seconds, "%u", limit_seconds);
     snprintf(program, sizeof program, "%s", c->program);
     snprintf(library, sizeof library, "%s", c->library);
     snprintf(what, sizeof what, "%s", mode);
-    if (l != NULL && dup2(fileno(l->file), TRACE_FILE_DESCRIPTOR) < 0)
-        fail("dup2: %s", strerror(errno));
+    snprintf(file, sizeof file, "%d", l == NULL ? -1 : fileno(l->file));
     bool preload = strchr(c->library, '.') != NULL;
-    /* The cell stops itself; the alarm is for one that waits for ever. */
-    return run_program((char *[]){program, library, what, ns, seconds, NULL}, preload ? c->library : NULL,
-        10 * limit_seconds, output, bytes);
+    /* The cell stops itself, by processor time; this alarm is for one that does not get as far as that. */
+    return run_program((char *[]){program, library, what, file, ns, seconds, NULL},
+        preload ? c->library : NULL, limit_seconds, output, bytes);
 }
 
 /* ">10 s", or how it died; in words for below the table. */
@@ -220,7 +219,8 @@ static void measure(struct column *c, int trace, size_t round)
 {
     char output[4096];
     unsigned long long runs, ns;
-    size_t heap;
+    size_t steps, heap;
+    char warm[8];
     struct result *r = &c->results[trace];
     const struct loaded *l = &traces[trace];
     r->ns[round] = NAN;
@@ -229,12 +229,13 @@ static void measure(struct column *c, int trace, size_t round)
     int status = run_cell(c, l, "speed", output, sizeof output);
     if (interrupted)
         return;
-    if (status != 0 || sscanf(output, "ok %llu %llu %zu", &runs, &ns, &heap) != 3) {
+    bool whole = sscanf(output, "ok %zu %llu %llu %zu %7s", &steps, &runs, &ns, &heap, warm) == 5;
+    if (status != 0 || !whole || steps != l->ops) {
         note_failure(r, l, status, output);
         return;
     }
     r->ns[round] = (double)ns / (double)runs;
-    r->slow = runs == 1 && r->ns[round] > (double)cell_ns;
+    r->slow = strcmp(warm, "cold") == 0;
     if (round > 0 || strcmp(c->library, "harness") == 0)
         return;
     r->heap = heap;

@@ -1,13 +1,13 @@
 /*
  * trace_cell.c - one trace on one allocator, in this process alone.
  *
- *     trace_cell LIBRARY speed NANOSECONDS SECONDS    prints: ok RUNS NANOSECONDS HEAP
- *     trace_cell LIBRARY space NANOSECONDS SECONDS    prints: ok HEAP
- *     trace_cell LIBRARY probe                        prints: ok
+ *     trace_cell LIBRARY speed FILE NANOSECONDS SECONDS    prints: ok STEPS RUNS NANOSECONDS HEAP cold|warm
+ *     trace_cell LIBRARY space FILE NANOSECONDS SECONDS    prints: ok HEAP
+ *     trace_cell LIBRARY probe FILE NANOSECONDS SECONDS    prints: ok
  *
  * LIBRARY as in cell.c. HEAP is the largest heap in bytes: with `speed` what a stage itself says, exactly, and 0
  * where nobody says it; with `space` by how much the resident memory grew, every payload written to. The steps
- * come by an open file; nothing here allocates, so that the heap is the trace's alone.
+ * come by an open file, FILE its descriptor; nothing here allocates, so that the heap is the trace's alone.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "trace_cell.h"
@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,19 +54,37 @@ static _Noreturn void fail(const char *what)
     _exit(1);
 }
 
-static void on_limit(int signal_number)
-{
-    (void)signal_number;
-    dprintf(STDOUT_FILENO, "stopped %zu\n", at);
-    _exit(1);
-}
-
 /* Processor time, as in cell.c. */
 static uint64_t now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t limit_ns; /* of processor time */
+static long ticks_left; /* until a process that just waits is stopped too */
+
+/*
+ * Looks now and then whether the limit is reached. A timer of processor time would do it without looking, but while
+ * one is set Linux counts that time by ticks only, which is far too coarse for what is measured here.
+ */
+static void on_tick(int signal_number)
+{
+    (void)signal_number;
+    if (now() < limit_ns && ticks_left-- > 0)
+        return;
+    dprintf(STDOUT_FILENO, "stopped %zu\n", at);
+    _exit(1);
+}
+
+static void set_limit(long seconds)
+{
+    struct itimerval tick = {{0, 100000}, {0, 100000}};
+    limit_ns = (uint64_t)seconds * 1000000000;
+    ticks_left = 100 * seconds; /* ten times as long on the wall */
+    signal(SIGALRM, on_tick);
+    setitimer(ITIMER_REAL, &tick, NULL);
 }
 
 /* ---- The harness's own cost: every block is the same buffer ---- */
@@ -102,12 +121,12 @@ static void find_allocator(const char *library)
 
 /* ---- Running a trace ---- */
 
-static void map_trace(void)
+static void map_trace(int descriptor)
 {
     struct stat about;
-    if (fstat(TRACE_FILE_DESCRIPTOR, &about) != 0)
+    if (fstat(descriptor, &about) != 0)
         fail("no trace is open");
-    file = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_SHARED, TRACE_FILE_DESCRIPTOR, 0);
+    file = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
     if (file == MAP_FAILED)
         fail("the trace cannot be mapped");
     steps = (const struct step *)(file + 1);
@@ -191,14 +210,16 @@ static void measure_speed(uint64_t wanted_ns)
 {
     /* The first run finds the heap's size and warms up; it counts only where the allocator is slow. */
     uint64_t ns = timed_runs(1), runs = 1, batch = 1 + BATCH_NS / (ns + 1);
+    bool slow = ns >= SLOW_NS || wanted_ns == 0;
     size_t heap = tested.peak_heap == NULL ? 0 : tested.peak_heap();
     free_leftovers();
-    if (ns < SLOW_NS && wanted_ns > 0)
+    if (!slow)
         for (ns = 0, runs = 0; ns < wanted_ns; runs += batch) {
             ns += timed_runs(batch);
             free_leftovers();
         }
-    dprintf(STDOUT_FILENO, "ok %llu %llu %zu\n", (unsigned long long)runs, (unsigned long long)ns, heap);
+    dprintf(STDOUT_FILENO, "ok %zu %llu %llu %zu %s\n", file->steps, (unsigned long long)runs,
+        (unsigned long long)ns, heap, slow ? "cold" : "warm");
 }
 
 /* ---- Resident memory ---- */
@@ -242,21 +263,18 @@ static void measure_space(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 5)
-        fail("usage: trace_cell LIBRARY speed|space|probe NANOSECONDS SECONDS");
+    if (argc != 6)
+        fail("usage: trace_cell LIBRARY speed|space|probe FILE NANOSECONDS SECONDS");
     find_allocator(argv[1]);
     if (strcmp(argv[2], "probe") == 0) {
         dprintf(STDOUT_FILENO, "ok\n");
         return 0;
     }
-    signal(SIGALRM, on_limit);
-    signal(SIGPROF, on_limit);
-    struct itimerval limit = {.it_value.tv_sec = atol(argv[4])}; /* processor time */
-    setitimer(ITIMER_PROF, &limit, NULL);
-    map_trace();
+    set_limit(atol(argv[5]));
+    map_trace(atoi(argv[3]));
     if (strcmp(argv[2], "space") == 0)
         measure_space();
     else
-        measure_speed(strtoull(argv[3], NULL, 10));
+        measure_speed(strtoull(argv[4], NULL, 10));
     return 0;
 }

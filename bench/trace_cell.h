@@ -22,6 +22,4 @@ struct trace_file {
     size_t peak_step; /* after this one the live payload is largest */
 };
 
-enum { TRACE_FILE_DESCRIPTOR = 3 };
-
 #endif
