@@ -193,7 +193,7 @@ static bool note_live(struct reader *r, const struct trace_op *op)
     if (was_live && op->kind != TRACE_FREE && op->kind != TRACE_REALLOC)
         return fail(r, "id %llu has a block already, allocated on line %u and not freed since",
             (unsigned long long)r->trace->ids[op->slot], (unsigned)*since);
-    if (op->kind == TRACE_FREE || (op->kind == TRACE_REALLOC && was_live && op->bytes == 0))
+    if (trace_frees(op))
         *since = 0;
     else if (!was_live)
         *since = op->line;

@@ -26,6 +26,7 @@ enum trace_kind {
  * Files name blocks by ids, which may be any numbers. The reader maps them to slots 0, 1, 2, ..., so that
  * whoever runs a trace needs one array of pointers, all NULL at first. A slot is used again where its id is.
  * An operation on a slot that holds no block then, is on NULL: realloc allocates, free does nothing.
+ * realloc to 0 frees, and like free does nothing where there is no block.
  */
 struct trace_op {
     size_t bytes; /* calloc: of one element; 0 for free */
@@ -39,6 +40,12 @@ struct trace_op {
 };
 
 static const uint32_t TRACE_NULL = UINT32_MAX;
+
+/* After it, its slot holds no block. */
+static inline bool trace_frees(const struct trace_op *op)
+{
+    return op->kind == TRACE_FREE || (op->kind == TRACE_REALLOC && op->bytes == 0);
+}
 
 /* A zeroed one is an empty trace. */
 struct trace {

@@ -1,17 +1,11 @@
 /* engine.c - see engine.h. */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, setitimer */
 #include "engine.h"
 #include "front.h"
 #include "layout.h"
 #include "memory.h"
 #include "pattern.h"
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 const struct engine_options engine_defaults = {
     .every = 1,
@@ -40,15 +34,6 @@ struct cell {
     uint32_t now, before;
 };
 
-enum phase { PHASE_BEFORE, PHASE_CALL, PHASE_CHECK, PHASE_WALK, PHASE_FILL };
-
-/* In shared memory, so that it outlives a crash. */
-struct progress {
-    volatile size_t op;
-    volatile uint64_t beats; /* grows as long as anything happens */
-    volatile enum phase phase;
-};
-
 struct engine {
     const struct trace *trace;
     struct engine_options options;
@@ -58,10 +43,11 @@ struct engine {
     uint32_t *ended_by; /* by operation that gave a block: stamp of the one that took it back */
     struct cell *cells;
     size_t cell_count;
-    uint32_t base; /* stamps of this run are greater */
+    uint32_t base, last_stamp; /* stamps of this run are greater than base */
+    uint32_t capacity; /* most operations that there can be */
     size_t payload_bytes, peak_payload_bytes;
     size_t refused;
-    struct progress own_progress, *progress;
+    struct engine_progress own_progress, *progress;
     struct engine_failure *failure;
     size_t used_found; /* by a walk */
     size_t words; /* characters of failure->words */
@@ -77,17 +63,19 @@ static void *allocate(size_t count, size_t bytes)
     return p;
 }
 
-struct engine *engine_open(const struct trace *trace, const struct engine_options *options)
+struct engine *engine_open(
+    const struct trace *trace, const struct engine_options *options, struct engine_progress *progress)
 {
     struct engine *e = allocate(1, sizeof *e);
     e->trace = trace;
     e->options = *options;
+    e->capacity = (uint32_t)trace->count;
     e->blocks = allocate(trace->slots, sizeof *e->blocks);
     e->live = allocate(trace->slots, sizeof *e->live);
     e->ended_by = allocate(trace->count, sizeof *e->ended_by);
     e->cell_count = options->limit_bytes / CELL_BYTES;
     e->cells = allocate(e->cell_count, sizeof *e->cells); /* pages that are never touched cost nothing */
-    e->progress = &e->own_progress;
+    e->progress = progress == NULL ? &e->own_progress : progress;
     engine_reset(e);
     return e;
 }
@@ -109,13 +97,16 @@ void engine_reset(struct engine *e)
     while (e->live_count > 0)
         e->blocks[e->live[--e->live_count]].payload = NULL;
     e->payload_bytes = e->peak_payload_bytes = e->refused = 0;
-    uint32_t operations = (uint32_t)e->trace->count + 1;
-    if (e->base >= UINT32_MAX - 2 * operations) {
+    e->base = e->last_stamp;
+    if (e->base >= UINT32_MAX - e->capacity) {
         memset(e->cells, 0, e->cell_count * sizeof *e->cells);
-        e->base = 0;
-    } else {
-        e->base += operations;
+        e->base = e->last_stamp = 0;
     }
+}
+
+struct engine_totals engine_totals(const struct engine *e)
+{
+    return (struct engine_totals){e->refused, e->peak_payload_bytes, memory.peak_bytes};
 }
 
 bool engine_is_live(const struct engine *e, uint32_t slot) { return e->blocks[slot].payload != NULL; }
@@ -153,12 +144,19 @@ static void forget(struct engine *e, struct model_block *b, size_t op)
     e->blocks[last].live_index = b->live_index;
 }
 
-/* Lay the stamp over a block: its payload, and its header where no live payload is. */
+/*
+ * Lay the stamp over a block: its payload, and its header where no live payload is. To be brief, over the
+ * first cell.
+ */
 static void cover(struct engine *e, const struct model_block *b)
 {
     size_t start = memory_offset(b->payload);
     size_t header = mm_allocator.header_bytes < start ? mm_allocator.header_bytes : start;
     size_t end = start + room_of(b->bytes);
+    if (e->options.brief) {
+        e->cells[start / CELL_BYTES].now = b->stamp;
+        return;
+    }
     for (size_t i = (start - header) / CELL_BYTES; i * CELL_BYTES < end; i++) {
         struct cell *c = &e->cells[i];
         if (i * CELL_BYTES < start && live_of_stamp(e, c->now) != NULL)
@@ -172,6 +170,8 @@ static void cover(struct engine *e, const struct model_block *b)
 static void remember(struct engine *e, struct model_block *b, void *payload, size_t bytes, size_t op)
 {
     *b = (struct model_block){.payload = payload, .bytes = bytes, .stamp = stamp_of(e, op)};
+    if (e->last_stamp < b->stamp)
+        e->last_stamp = b->stamp;
     b->live_index = e->live_count;
     e->live[e->live_count++] = slot_of(e, b);
     e->ended_by[op] = 0;
@@ -248,7 +248,7 @@ static void say_start(struct engine *e, uint32_t slot)
     e->words = 0;
     e->failure->op = e->progress->op;
     e->failure->slot = slot;
-    say(e, e->progress->phase == PHASE_BEFORE ? "before " : "after ");
+    say(e, e->progress->phase == ENGINE_BEFORE ? "before " : "after ");
     say_op(e, e->progress->op);
     say(e, ": ");
 }
@@ -272,7 +272,7 @@ static bool check_place(struct engine *e, const struct trace_op *op, const unsig
         return fail(e, ENGINE_MISALIGNED, (int)alignment);
     }
     size_t start = memory_offset(p), end = start + room_of(bytes);
-    for (size_t i = start / CELL_BYTES; i * CELL_BYTES < end; i++) {
+    for (size_t i = start / CELL_BYTES; !e->options.brief && i * CELL_BYTES < end; i++) {
         const struct model_block *b = live_of_stamp(e, e->cells[i].now);
         if (b == NULL || (i + 1) * CELL_BYTES <= memory_offset(b->payload))
             continue;
@@ -394,7 +394,7 @@ static bool visit_neighbour(const struct mm_block *block, void *context)
 
 static bool check_invariants(struct engine *e)
 {
-    e->progress->phase = PHASE_CHECK;
+    e->progress->phase = ENGINE_CHECK;
     struct mm_fault fault = mm_allocator.check();
     if (fault.invariant == 0)
         return true;
@@ -442,7 +442,7 @@ static bool visit_used(const struct mm_block *block, void *context)
 /* The used blocks are the live ones, no more and no less. */
 static bool check_used(struct engine *e)
 {
-    e->progress->phase = PHASE_WALK;
+    e->progress->phase = ENGINE_WALK;
     e->used_found = 0;
     mm_allocator.walk(visit_used, e);
     if (e->failure->fault != ENGINE_SOUND)
@@ -521,6 +521,12 @@ static bool check_nothing(struct engine *e, const struct trace_op *op, const voi
     return true;
 }
 
+/* What an operation is given must be sound. To be brief, it is: it was checked after the operation before. */
+static bool check_given(struct engine *e, const struct model_block *b)
+{
+    return b->payload == NULL || e->options.brief || check_payload(e, b);
+}
+
 static bool check_structure(struct engine *e) { return check_invariants(e) && check_used(e); }
 
 static bool step_free(struct engine *e, size_t i, bool check_all)
@@ -528,10 +534,12 @@ static bool step_free(struct engine *e, size_t i, bool check_all)
     const struct trace_op *op = &e->trace->ops[i];
     struct model_block *b = op->slot == TRACE_NULL ? NULL : &e->blocks[op->slot];
     bool has_block = b != NULL && b->payload != NULL;
-    if (has_block && !check_payload(e, b))
+    if (has_block && !check_given(e, b))
         return false;
-    e->progress->phase = PHASE_CALL;
-    void *p = call(op, has_block ? b->payload : NULL);
+    e->progress->phase = ENGINE_CALL;
+    void *p = has_block ? call(op, b->payload) : NULL;
+    if (!has_block)
+        front_free(&mm_allocator, NULL);
     if (has_block)
         forget(e, b, i);
     return check_nothing(e, op, p) && (!check_all || (check_structure(e) && check_payloads(e)));
@@ -542,10 +550,10 @@ static bool step_allocate(struct engine *e, size_t i, bool check_all)
 {
     const struct trace_op *op = &e->trace->ops[i];
     struct model_block *b = &e->blocks[op->slot], old = *b;
-    if (old.payload != NULL && !check_payload(e, b))
+    if (!check_given(e, b))
         return false;
     size_t bytes = bytes_of(op), refusals = memory.attempts - memory.growths;
-    e->progress->phase = PHASE_CALL;
+    e->progress->phase = ENGINE_CALL;
     errno = 0;
     unsigned char *p = call(op, old.payload);
     if (op->kind == TRACE_ALIGNED && !is_power_of_two(op->alignment))
@@ -561,7 +569,7 @@ static bool step_allocate(struct engine *e, size_t i, bool check_all)
     }
     if (check_all && !check_structure(e))
         return false;
-    e->progress->phase = PHASE_FILL;
+    e->progress->phase = ENGINE_FILL;
     if (p != NULL) {
         if (check_all && !check_usable(e, b))
             return false;
@@ -580,7 +588,7 @@ static bool step_touch(struct engine *e, size_t i, bool check_all)
 {
     const struct trace_op *op = &e->trace->ops[i];
     const struct model_block *b = &e->blocks[op->slot];
-    if (b->payload != NULL && !check_payload(e, b))
+    if (!check_given(e, b))
         return false;
     return !check_all || (check_structure(e) && check_payloads(e));
 }
@@ -590,216 +598,12 @@ bool engine_step(struct engine *e, size_t i, bool check_all, struct engine_failu
     const struct trace_op *op = &e->trace->ops[i];
     e->progress->op = i;
     e->progress->beats++;
-    e->progress->phase = PHASE_BEFORE;
+    e->progress->phase = ENGINE_BEFORE;
     e->failure = failure;
     failure->fault = ENGINE_SOUND;
-    bool frees = op->kind == TRACE_FREE ||
-                 (op->kind == TRACE_REALLOC && op->bytes == 0 && e->blocks[op->slot].payload != NULL);
     if (op->kind == TRACE_TOUCH)
         return step_touch(e, i, check_all);
-    return frees ? step_free(e, i, check_all) : step_allocate(e, i, check_all);
-}
-
-/* ---- In a process of its own ---- */
-
-struct shared {
-    struct progress progress;
-    struct engine_result result;
-};
-
-static struct shared *watched;
-
-/* Now and then: has anything happened since the last time? Processor time for loops, real time for sleep. */
-static void on_tick(int signal)
-{
-    static uint64_t last[2] = {UINT64_MAX, UINT64_MAX};
-    uint64_t *seen = &last[signal == SIGALRM];
-    if (*seen == watched->progress.beats) {
-        watched->result.failure.fault = ENGINE_HANG;
-        _exit(0);
-    }
-    *seen = watched->progress.beats;
-}
-
-static void set_timer(int timer, int signal, double seconds)
-{
-    struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
-    sigaction(signal, &action, NULL);
-    struct timeval every = {(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)};
-    setitimer(timer, &(struct itimerval){every, every}, NULL);
-}
-
-/* What a child is to do. */
-struct job {
-    void (*work)(const struct job *job);
-    const struct trace *trace;
-    const struct engine_options *options;
-    size_t op; /* draw: the operation that failed, */
-    bool returned; /* and whether it returned */
-    FILE *out;
-};
-
-static void run_all(const struct job *job)
-{
-    const struct engine_options *options = job->options;
-    struct engine *e = engine_open(job->trace, options);
-    struct engine_result *result = &watched->result;
-    e->progress = &watched->progress;
-    bool sound = true;
-    for (size_t i = 0; sound && i < job->trace->count; i++) {
-        bool due = (i + 1) % options->every == 0 || i + 1 == job->trace->count;
-        sound = engine_step(e, i, due && i >= options->from, &result->failure);
-        result->done = i + 1;
-    }
-    result->refused = e->refused;
-    result->peak_payload_bytes = e->peak_payload_bytes;
-    result->peak_heap_bytes = memory.peak_bytes;
-}
-
-/* The heap before the operation that failed and, if it returned, after it. */
-static void draw(const struct job *job)
-{
-    struct engine *e = engine_open(job->trace, job->options);
-    e->progress = &watched->progress;
-    struct engine_failure ignored = {.fault = ENGINE_SOUND};
-    for (size_t i = 0; i < job->op; i++)
-        engine_step(e, i, false, &ignored);
-    struct layout before = {0}, after = {0};
-    engine_layout(e, &before);
-    if (job->returned) {
-        engine_step(e, job->op, false, &ignored);
-        engine_layout(e, &after);
-    }
-    layout_print(job->out, job->returned ? &before : NULL, job->returned ? &after : &before);
-    fflush(job->out);
-}
-
-/* Returns the child's status, as waitpid() gives it. The child writes its messages to a file. */
-static int run_child(const struct job *job, FILE *messages)
-{
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
-    pid_t child = fork();
-    if (child == 0) {
-        for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++)
-            signal(fatal[i], SIG_DFL);
-        dup2(fileno(messages), STDERR_FILENO);
-        set_timer(ITIMER_PROF, SIGPROF, job->options->hang_seconds);
-        set_timer(ITIMER_REAL, SIGALRM, 20 * job->options->hang_seconds);
-        job->work(job);
-        _exit(0);
-    }
-    int status = 0;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (child < 0) {
-        perror("alloclab: fork");
-        exit(1);
-    }
-    return status;
-}
-
-static FILE *new_file(void)
-{
-    FILE *file = tmpfile();
-    if (file == NULL) {
-        perror("alloclab: a temporary file");
-        exit(1);
-    }
-    return file;
-}
-
-/* What the child said on stderr: its first line that says something. */
-static void read_message(FILE *messages, char *text, size_t size)
-{
-    rewind(messages);
-    text[0] = '\0';
-    while (fgets(text, (int)size, messages) != NULL && strspn(text, "=\n") == strlen(text)) {
-    }
-    text[strcspn(text, "\n")] = '\0';
-}
-
-static const char *signal_name(int number)
-{
-    static const struct {
-        int number;
-        const char *name;
-    } names[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGABRT, "SIGABRT"}, {SIGFPE, "SIGFPE"},
-        {SIGILL, "SIGILL"}, {SIGTRAP, "SIGTRAP"}, {SIGKILL, "SIGKILL"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (names[i].number == number)
-            return names[i].name;
-    return strsignal(number);
-}
-
-/* The child did not come to its end: what was it doing? */
-static void explain_end(const struct job *job, int status, FILE *messages, struct engine_result *result)
-{
-    static const char *const doing[] = {
-        [PHASE_BEFORE] = "the test itself, before ",
-        [PHASE_CALL] = "",
-        [PHASE_CHECK] = "check() of the stage, after ",
-        [PHASE_WALK] = "walk() of the stage, after ",
-        [PHASE_FILL] = "writing to the payload returned by ",
-    };
-    struct engine_failure *f = &result->failure;
-    f->op = watched->progress.op;
-    f->slot = TRACE_NULL;
-    result->done = f->op + 1;
-    char what[96], message[512];
-    read_message(messages, message, sizeof message);
-    if (f->fault == ENGINE_HANG) {
-        snprintf(what, sizeof what, "did not end within %g s: an endless loop?", job->options->hang_seconds);
-    } else if (!WIFSIGNALED(status)) {
-        f->fault = ENGINE_CRASH;
-        f->detail = -WEXITSTATUS(status);
-        snprintf(what, sizeof what, "ended the program with status %d", WEXITSTATUS(status));
-    } else if (WTERMSIG(status) == SIGABRT && strncmp(message, "alloclab: E0", 12) == 0) {
-        f->fault = ENGINE_REPORT;
-        f->detail = message[12] - '0';
-        snprintf(what, sizeof what, "ended in the report of a misuse, though there was none");
-    } else {
-        f->fault = ENGINE_CRASH;
-        f->detail = WTERMSIG(status);
-        snprintf(what, sizeof what, "crashed with %s", signal_name(f->detail));
-    }
-    char text[TRACE_TEXT_BYTES];
-    const struct trace_op *op = &job->trace->ops[f->op];
-    snprintf(f->words, sizeof f->words, "%s`%s` (line %u) %s%s%s", doing[watched->progress.phase],
-        trace_op_text(job->trace, op, text), (unsigned)op->line, what,
-        message[0] == '\0' ? "" : "\n  it said: ", message);
-}
-
-void engine_run(const struct trace *trace, const struct engine_options *options, struct engine_result *result)
-{
-    if (watched == NULL)
-        watched = mmap(NULL, sizeof *watched, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (watched == MAP_FAILED) {
-        perror("alloclab: shared memory");
-        exit(1);
-    }
-    memset(watched, 0, sizeof *watched);
-    FILE *messages = new_file();
-    struct job job = {.work = run_all, .trace = trace, .options = options};
-    int status = run_child(&job, messages);
-    *result = watched->result;
-    if (status != 0 || result->failure.fault == ENGINE_HANG)
-        explain_end(&job, status, messages, result);
-    fclose(messages);
-}
-
-void engine_run_exactly(
-    const struct trace *trace, const struct engine_options *options, struct engine_result *result)
-{
-    engine_run(trace, options, result);
-    if (result->failure.fault == ENGINE_SOUND || options->every == 1)
-        return;
-    struct engine_options exact = *options;
-    exact.every = 1;
-    exact.from = result->failure.op < options->every ? 0 : result->failure.op - options->every;
-    struct engine_result again;
-    engine_run(trace, &exact, &again);
-    if (again.failure.fault != ENGINE_SOUND)
-        *result = again;
+    return trace_frees(op) ? step_free(e, i, check_all) : step_allocate(e, i, check_all);
 }
 
 void engine_layout(const struct engine *e, struct layout *layout)
@@ -810,24 +614,4 @@ void engine_layout(const struct engine *e, struct layout *layout)
         snprintf(name, sizeof name, "%llu", id_of(e, e->live[i]));
         layout_name(layout, e->blocks[e->live[i]].payload, name);
     }
-}
-
-void engine_report(FILE *out, const char *name, const struct trace *trace,
-    const struct engine_options *options, const struct engine_result *result)
-{
-    const struct engine_failure *f = &result->failure;
-    if (name != NULL)
-        fprintf(out, "%s:%u: ", name, (unsigned)trace->ops[f->op].line);
-    fprintf(out, "operation %zu of %zu failed on stage %d (%s)\n%s\n", f->op + 1, trace->count,
-        mm_allocator.stage, mm_allocator.name, f->words);
-    FILE *picture = new_file(), *messages = new_file();
-    bool returned = f->fault != ENGINE_CRASH && f->fault != ENGINE_HANG && f->fault != ENGINE_REPORT;
-    struct job job = {.work = draw, .trace = trace, .options = options, .op = f->op, .returned = returned};
-    job.out = picture;
-    run_child(&job, messages);
-    rewind(picture);
-    for (int c; (c = getc(picture)) != EOF;)
-        putc(c, out);
-    fclose(picture);
-    fclose(messages);
 }

@@ -62,17 +62,27 @@ struct engine_options {
     size_t limit_bytes; /* of the heap */
     double hang_seconds; /* of processor time that an operation may take */
     bool blind; /* leave the payloads alone: neither write nor check them */
+    bool brief; /* keep no history: quick, for runs that are run again in full when they fail */
 };
 
 /* Checks after each operation; the heap may grow to 1 GiB. */
 extern const struct engine_options engine_defaults;
 
-/* ---- In this process ---- */
+/* How far an engine is, for whoever watches it from another process. */
+struct engine_progress {
+    volatile size_t op;
+    volatile uint64_t beats; /* grows as long as anything happens */
+    volatile enum { ENGINE_BEFORE, ENGINE_CALL, ENGINE_CHECK, ENGINE_WALK, ENGINE_FILL } phase;
+};
 
 struct engine;
 
-/* The trace may change while the engine is open, but not grow in operations or slots. */
-struct engine *engine_open(const struct trace *trace, const struct engine_options *options);
+/*
+ * The trace may change while the engine is open, but not grow in operations or slots. `progress` may be
+ * NULL.
+ */
+struct engine *engine_open(
+    const struct trace *trace, const struct engine_options *options, struct engine_progress *progress);
 void engine_close(struct engine *e);
 
 /* Start again with an empty heap. */
@@ -83,31 +93,15 @@ bool engine_step(struct engine *e, size_t op, bool check_all, struct engine_fail
 
 bool engine_is_live(const struct engine *e, uint32_t slot);
 
-/* The heap as it is now, with the blocks named by their ids. */
-void engine_layout(const struct engine *e, struct layout *layout);
-
-/* ---- In a process of its own, which may crash or hang ---- */
-
-struct engine_result {
-    struct engine_failure failure;
-    size_t done; /* operations that were run, the failing one included */
+struct engine_totals {
     size_t refused; /* operations that got no memory */
     size_t peak_payload_bytes; /* most bytes asked for and live at once */
     size_t peak_heap_bytes;
 };
 
-void engine_run(
-    const struct trace *trace, const struct engine_options *options, struct engine_result *result);
+struct engine_totals engine_totals(const struct engine *e);
 
-/* Like engine_run, but after a failure run again so that the first operation that did harm is known. */
-void engine_run_exactly(
-    const struct trace *trace, const struct engine_options *options, struct engine_result *result);
-
-/*
- * The failure in words, and the heap before and after the operation. `name` is the trace's, NULL if it has
- * none.
- */
-void engine_report(FILE *out, const char *name, const struct trace *trace,
-    const struct engine_options *options, const struct engine_result *result);
+/* The heap as it is now, with the blocks named by their ids. */
+void engine_layout(const struct engine *e, struct layout *layout);
 
 #endif

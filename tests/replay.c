@@ -1,8 +1,8 @@
 /* replay.c - run a trace on a stage: make stage=N replay, shrink, show. */
-#include "engine.h"
 #include "generate.h"
 #include "memory.h"
 #include "mm.h"
+#include "run.h"
 #include "shrink.h"
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +22,10 @@ static size_t default_every(const struct trace *trace)
 
 static int replay(const char *file, const struct trace *trace, const struct engine_options *options)
 {
-    struct engine_result result;
-    engine_run_exactly(trace, options, &result);
+    struct run_result result;
+    run_exactly(trace, options, &result);
     if (result.failure.fault != ENGINE_SOUND) {
-        engine_report(stdout, file, trace, options, &result);
+        run_report(stdout, file, trace, options, &result);
         return 1;
     }
     printf("%s: %zu operations, all good on stage %d (%s)", file, trace->count, mm_allocator.stage,
@@ -33,21 +33,21 @@ static int replay(const char *file, const struct trace *trace, const struct engi
     if (options->every > 1)
         printf("; the whole heap checked after each %zu, every=1 for each", options->every);
     printf("\n");
-    if (result.peak_heap_bytes != 0)
+    if (result.totals.peak_heap_bytes != 0)
         printf("utilisation %.1f %%: peak payload %zu of peak heap %zu bytes\n",
-            100.0 * (double)result.peak_payload_bytes / (double)result.peak_heap_bytes,
-            result.peak_payload_bytes, result.peak_heap_bytes);
-    if (result.refused != 0)
-        printf("%zu operations got no memory, rightly: the heap may grow to %zu bytes here\n", result.refused,
-            options->limit_bytes);
+            100.0 * (double)result.totals.peak_payload_bytes / (double)result.totals.peak_heap_bytes,
+            result.totals.peak_payload_bytes, result.totals.peak_heap_bytes);
+    if (result.totals.refused != 0)
+        printf("%zu operations got no memory, rightly: the heap may grow to %zu bytes here\n",
+            result.totals.refused, options->limit_bytes);
     return 0;
 }
 
 static int shrink_trace(
     const char *file, struct trace *trace, const struct engine_options *options, const char *save)
 {
-    struct engine_result result;
-    engine_run_exactly(trace, options, &result);
+    struct run_result result;
+    run_exactly(trace, options, &result);
     if (result.failure.fault == ENGINE_SOUND) {
         printf("%s: nothing to shrink, it is all good on stage %d (%s)\n", file, mm_allocator.stage,
             mm_allocator.name);
@@ -61,11 +61,11 @@ static int shrink_trace(
 static int show(
     const char *file, const struct trace *trace, const struct engine_options *options, size_t step)
 {
-    struct engine_result result;
-    engine_run_exactly(trace, options, &result);
+    struct run_result result;
+    run_exactly(trace, options, &result);
     bool failed = result.failure.fault != ENGINE_SOUND;
     size_t end = failed ? result.failure.op : trace->count;
-    struct engine *e = engine_open(trace, options);
+    struct engine *e = engine_open(trace, options, NULL);
     struct engine_failure failure;
     struct layout layouts[2] = {{0}, {0}};
     for (size_t i = 0; i < end; i++) {
@@ -83,7 +83,7 @@ static int show(
     }
     if (failed) {
         printf("\n");
-        engine_report(stdout, file, trace, options, &result);
+        run_report(stdout, file, trace, options, &result);
     }
     layout_drop(&layouts[0]);
     layout_drop(&layouts[1]);

@@ -1,9 +1,9 @@
-##@ Traces
+##@ Find faults
 
 # The programs that run traces. Built without Criterion; like the tests, they count work.
 ENGINE_H := $(wildcard common/*.h tests/*.h)
 TRACE_C := common/trace.c
-REPLAY_O := $(addprefix $(B)/engine/,engine.o generate.o layout.o shrink.o trace.o)
+REPLAY_O := $(addprefix $(B)/engine/,engine.o generate.o layout.o program.o run.o shrink.o trace.o)
 
 $(B)/engine/%.o: tests/%.c $(ENGINE_H) $(FLAGS_FILE)
 	@mkdir -p $(@D)
@@ -42,3 +42,44 @@ shrink: ## stage=N trace=FILE: the shortest trace that fails in the same way, an
 show: ## stage=N trace=FILE [step=K]: a picture of the heap after each operation
 	@$(need_trace)$(MAKE) --no-print-directory -s replay-build
 	@$(REPLAY) show $(trace) $(if $(step),step=$(step))
+
+$(B)/engine/%/exhaustive: $(B)/count/%/mm.o $(COUNT_COMMON) $(B)/engine/%/stage_file.o $(B)/engine/exhaustive.o $(REPLAY_O)
+	$(CC) $(ALL_CFLAGS) $^ -o $@
+
+.PHONY: exhaustive $(SELECTED:%=exhaustive/%)
+exhaustive: $(SELECTED:%=exhaustive/%) ## [stage=N] [depth=6]: every sequence of up to so many operations
+
+$(SELECTED:%=exhaustive/%): exhaustive/%: $(B)/engine/%/exhaustive
+	@$< $(or $(depth),6) $(B)/fail-$*
+
+# With the sanitizers in: the fuzzer, and a replay to shrink what it finds. Only the stage is watched for coverage:
+# an input is new if it reaches something new there.
+FUZZ_CC := clang -std=c11 $(NO_BUILTIN) -Icommon -Itests -DMM_COUNT=1 -O2 -g -fsanitize=address,undefined \
+    -fno-sanitize-recover=all $(if $(validate),-DMM_VALIDATE=$(validate))
+FUZZ_O := $(addprefix $(B)/fuzz/,count.o memory.o misuse.o trace.o engine.o generate.o layout.o)
+
+$(B)/fuzz/%.o: common/%.c $(ENGINE_H) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -c $< -o $@
+
+$(B)/fuzz/%.o: tests/%.c $(ENGINE_H) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -c $< -o $@
+
+$(B)/fuzz/%/mm.o: stages/%/mm.c $(ENGINE_H) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(B)/fuzz/%/fuzz: $(B)/fuzz/%/mm.o $(B)/fuzz/fuzz.o $(FUZZ_O)
+	@mkdir -p $(@D)/corpus
+	$(FUZZ_CC) -fsanitize=fuzzer $^ -o $@
+
+$(B)/fuzz/%/replay: $(B)/fuzz/%/mm.o $(addprefix $(B)/fuzz/,program.o replay.o run.o shrink.o) tests/stage_file.c $(FUZZ_O)
+	$(FUZZ_CC) -DMM_STAGE_FILE='"stages/$*/mm.c"' $^ -o $@
+
+.PRECIOUS: $(B)/fuzz/%.o $(B)/fuzz/%/mm.o
+
+.PHONY: fuzz
+fuzz: ## stage=N [seconds=60]: libFuzzer looks for a trace that fails; with AddressSanitizer and UBSan
+	@$(need_stage)if command -v clang > /dev/null; then tests/fuzz.sh $(SELECTED) $(B) $(or $(seconds),60); \
+	else echo "fuzz: skipped, no clang; make setup brings it"; fi

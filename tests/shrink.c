@@ -5,9 +5,7 @@
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "shrink.h"
-#include "bits.h"
-#include "mm.h"
-#include "stage_file.h"
+#include "program.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,7 +13,7 @@
 struct shrinker {
     struct trace *trace; /* the shortest failing one so far, in the form that normalise() gives */
     const struct engine_options *options;
-    struct engine_result *result;
+    struct run_result *result;
     size_t runs;
     double deadline;
 };
@@ -43,12 +41,13 @@ static void normalise(struct trace *trace)
     for (size_t i = 0; i < trace->count; i++) {
         struct trace_op op = trace->ops[i];
         uint32_t *mine = op.slot == TRACE_NULL ? NULL : &id[op.slot];
-        bool frees = op.kind == TRACE_FREE || (op.kind == TRACE_REALLOC && op.bytes == 0 && *mine != NONE);
-        bool gives = !frees && op.kind != TRACE_TOUCH;
-        if (mine != NULL && *mine == NONE && gives)
+        bool has_block = mine != NULL && *mine != NONE;
+        if (!has_block && trace_frees(&op))
+            op.kind = TRACE_FREE;
+        else if (!has_block && op.kind != TRACE_TOUCH)
             *mine = ++ids;
         op.slot = mine == NULL || *mine == NONE ? TRACE_NULL : *mine - 1;
-        if (mine != NULL && frees)
+        if (mine != NULL && trace_frees(&op))
             *mine = NONE;
         op.line = (uint32_t)renamed.count + 1;
         if (op.slot != TRACE_NULL || op.kind != TRACE_TOUCH)
@@ -75,10 +74,10 @@ static bool try(struct shrinker *s, struct trace candidate)
     struct engine_options options = *s->options;
     options.from = 0;
     options.every = 1 + candidate.count / 1000;
-    struct engine_result result;
+    struct run_result result;
     normalise(&candidate);
     s->runs++;
-    engine_run_exactly(&candidate, &options, &result);
+    run_exactly(&candidate, &options, &result);
     bool same = result.failure.fault == s->result->failure.fault &&
                 result.failure.detail == s->result->failure.detail;
     if (same) {
@@ -203,7 +202,7 @@ static bool shrink_once(struct shrinker *s)
 }
 
 size_t shrink(
-    struct trace *trace, const struct engine_options *options, struct engine_result *result, double seconds)
+    struct trace *trace, const struct engine_options *options, struct run_result *result, double seconds)
 {
     struct engine_options quick = *options;
     quick.hang_seconds = options->hang_seconds < 0.05 ? options->hang_seconds : 0.05;
@@ -214,181 +213,6 @@ size_t shrink(
     while (shrink_once(&s) && has_time(&s)) {
     }
     return s.runs;
-}
-
-/* ---- The C program ---- */
-
-/* The operations before this one include one on the same block. */
-static bool has_block(const struct trace *trace, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (trace->ops[i].slot != TRACE_NULL && trace->ops[k].slot == trace->ops[i].slot)
-            return true;
-    return false;
-}
-
-static unsigned number_of(const struct trace_op *op) { return (unsigned)op->slot + 1; }
-
-static size_t bytes_given(const struct trace_op *op)
-{
-    size_t bytes = op->bytes;
-    if (op->kind == TRACE_CALLOC && __builtin_mul_overflow(op->count, op->bytes, &bytes))
-        bytes = SIZE_MAX;
-    return op->kind == TRACE_FREE ? 0 : bytes;
-}
-
-/* The value that fills a block. */
-static unsigned fill_of(uint32_t slot) { return 1 + (unsigned)slot % 255; }
-
-static bool is_invalid(const struct trace_op *op)
-{
-    return op->kind == TRACE_ALIGNED && !is_power_of_two(op->alignment);
-}
-
-static void write_call(FILE *out, const struct trace *trace, size_t i)
-{
-    static const char *const names[] = {
-        ['a'] = "malloc", ['c'] = "calloc", ['m'] = "aligned_alloc", ['r'] = "realloc", ['f'] = "free"};
-    const struct trace_op *op = &trace->ops[i];
-    fprintf(out, "front_%s(a", names[(unsigned char)op->kind]);
-    if (op->kind == TRACE_CALLOC || op->kind == TRACE_ALIGNED)
-        fprintf(out, ", %zu", op->count);
-    if (op->kind == TRACE_REALLOC || op->kind == TRACE_FREE)
-        fprintf(out, has_block(trace, i) ? ", p%u" : ", NULL", number_of(op));
-    if (op->kind != TRACE_FREE)
-        fprintf(out, op->bytes > MM_MAX_PAYLOAD ? ", SIZE_MAX - %zu" : ", %zu",
-            op->bytes > MM_MAX_PAYLOAD ? SIZE_MAX - op->bytes : op->bytes);
-    fprintf(out, ");\n");
-}
-
-/*
- * One line, and one to fill the block that it gives. An operation that gets no memory leaves its variable
- * alone.
- */
-static void write_op(FILE *out, const struct trace *trace, size_t i, bool is_given, bool fill)
-{
-    const struct trace_op *op = &trace->ops[i];
-    bool is_new = !has_block(trace, i);
-    fprintf(out, "    ");
-    if (is_given)
-        fprintf(out, "%sp%u = ", is_new ? "unsigned char *" : "", number_of(op));
-    write_call(out, trace, i);
-    if (fill && is_given && bytes_given(op) != 0)
-        fprintf(out, "    memset(p%u, %u, %zu);\n", number_of(op), fill_of(op->slot), bytes_given(op));
-}
-
-/* Bytes 0 .. bytes-1 of a block must have a value. */
-static void write_loop(FILE *out, unsigned number, size_t bytes, unsigned value)
-{
-    fprintf(
-        out, "    for (size_t i = 0; i < %zu; i++)\n        assert(p%u[i] == %u);\n", bytes, number, value);
-}
-
-/* The bytes of a block as the operations before `end` left it. */
-static size_t bytes_before(const struct trace *trace, size_t end, uint32_t slot)
-{
-    for (size_t i = end; i-- > 0;)
-        if (trace->ops[i].slot == slot)
-            return bytes_given(&trace->ops[i]);
-    return 0;
-}
-
-/* Blocks that are live after the last operation. */
-static size_t blocks_at_end(const struct trace *trace)
-{
-    size_t blocks = 0;
-    for (size_t i = 0; i < trace->count; i++) {
-        const struct trace_op *op = &trace->ops[i];
-        bool was_there = has_block(trace, i);
-        bool frees = was_there && (op->kind == TRACE_FREE || (op->kind == TRACE_REALLOC && op->bytes == 0));
-        blocks += !was_there && op->kind != TRACE_FREE;
-        blocks -= frees;
-    }
-    return blocks;
-}
-
-/* What must hold after the last operation, and does not. */
-static void write_assertion(FILE *out, const struct trace *trace, const struct engine_failure *f)
-{
-    size_t last = trace->count - 1;
-    const struct trace_op *op = &trace->ops[last];
-    unsigned p = number_of(op), other = (unsigned)f->other + 1;
-    size_t bytes = bytes_given(op), kept;
-    switch (f->fault) {
-    case ENGINE_DAMAGED:
-        write_loop(out, (unsigned)f->slot + 1, bytes_before(trace, trace->count, f->slot), fill_of(f->slot));
-        break;
-    case ENGINE_LOST:
-        kept = bytes_before(trace, last, op->slot);
-        write_loop(out, p, kept < bytes ? kept : bytes, fill_of(op->slot));
-        break;
-    case ENGINE_NOT_ZERO:
-        write_loop(out, p, bytes, 0);
-        break;
-    case ENGINE_OVERLAP:
-        kept = bytes_before(trace, last, f->other);
-        fprintf(out, "    assert(p%u + %zu <= p%u || p%u + %zu <= p%u);\n", p, bytes == 0 ? 1 : bytes, other,
-            other, kept == 0 ? 1 : kept, p);
-        break;
-    case ENGINE_MISALIGNED:
-        fprintf(out, "    assert((uintptr_t)p%u %% %d == 0);\n", p, f->detail);
-        break;
-    case ENGINE_OUTSIDE:
-        fprintf(out, "    assert(memory_contains(p%u) && memory_contains(p%u + %zu));\n", p, p,
-            bytes == 0 ? 0 : bytes - 1);
-        break;
-    case ENGINE_SMALL:
-        fprintf(out, "    assert(front_usable_size(a, p%u) >= %zu);\n", p, bytes);
-        break;
-    case ENGINE_ANSWER:
-        if (f->detail == ENGINE_ERRNO)
-            fprintf(out, "    assert(errno == %s);\n", is_invalid(op) ? "EINVAL" : "ENOMEM");
-        else
-            fprintf(out, "    assert(p%u %s NULL);\n", p, f->detail == ENGINE_NULL ? "!=" : "==");
-        break;
-    case ENGINE_LEAK:
-    case ENGINE_MISSING:
-        fprintf(out, "    size_t used = 0;\n    a->walk(count_used, &used);\n    assert(used == %zu);\n",
-            blocks_at_end(trace));
-        break;
-    default:
-        fprintf(out, "    assert(a->check().invariant == 0);\n");
-    }
-}
-
-void shrink_write_program(FILE *out, const char *file, const struct trace *trace,
-    const struct engine_options *options, const struct engine_result *result)
-{
-    const struct engine_failure *f = &result->failure;
-    struct engine_options blind = *options;
-    blind.blind = true;
-    struct engine_result unfilled;
-    engine_run(trace, &blind, &unfilled);
-    bool fill = unfilled.failure.fault != f->fault || unfilled.failure.op != f->op;
-
-    fprintf(out,
-        "// gcc -g -Icommon -DMM_VALIDATE=%d %s %s common/{count,memory,misuse}.c -o fail && ./fail\n",
-        mm_allocator.detects_damage, file, stage_file);
-    fprintf(out, "#include \"front.h\"\n#include <assert.h>\n\n");
-    if (f->fault == ENGINE_LEAK || f->fault == ENGINE_MISSING)
-        fprintf(out, "static bool count_used(const struct mm_block *b, void *used)\n{\n"
-                     "    *(size_t *)used += b->state == MM_USED;\n    return true;\n}\n\n");
-    fprintf(out, "int main(void)\n{\n    const struct mm_allocator *a = &mm_allocator;\n");
-    if (result->refused != 0)
-        fprintf(out, "    memory_set_limit(%zu);\n", options->limit_bytes);
-    for (size_t i = 0; i < trace->count; i++) {
-        const struct trace_op *op = &trace->ops[i];
-        bool is_last = i + 1 == trace->count;
-        bool frees =
-            op->kind == TRACE_FREE || (op->kind == TRACE_REALLOC && op->bytes == 0 && has_block(trace, i));
-        bool is_given = !frees && !is_invalid(op) && bytes_given(op) <= options->limit_bytes;
-        if (op->kind != TRACE_TOUCH)
-            write_op(out, trace, i,
-                is_given || (is_last && f->fault == ENGINE_ANSWER && op->kind != TRACE_FREE),
-                fill && !is_last);
-    }
-    write_assertion(out, trace, f);
-    fprintf(out, "}\n");
 }
 
 /* ---- All of it ---- */
@@ -404,29 +228,32 @@ static FILE *open_file(const char *path)
 }
 
 void shrink_report(FILE *out, const char *name, struct trace *trace, const struct engine_options *options,
-    struct engine_result *result, const char *save)
+    struct run_result *result, const char *save)
 {
     enum { SECONDS = 30, PATH_BYTES = 512 };
     size_t operations = trace->count;
-    engine_report(out, name, trace, options, result);
+    if (name != NULL)
+        run_report(out, name, trace, options, result);
+    fprintf(out, "%sShrinking %zu operations ...", name != NULL ? "\n" : "", operations);
+    fflush(out);
     size_t runs = shrink(trace, options, result, SECONDS);
-    fprintf(out, "\nShrunk from %zu to %zu operations, in %zu runs:\n\n", operations, trace->count, runs);
+    fprintf(out, " to %zu, in %zu runs:\n\n", trace->count, runs);
     trace_write(trace, out);
     fprintf(out, "\n");
-    engine_report(out, NULL, trace, options, result);
+    run_report(out, NULL, trace, options, result);
 
     char program[PATH_BYTES], short_trace[PATH_BYTES];
     snprintf(program, sizeof program, "%s.c", save == NULL ? "fail" : save);
     snprintf(short_trace, sizeof short_trace, "%s.trace", save == NULL ? "fail" : save);
     fprintf(out, "\nThe same as a C program:\n\n");
-    shrink_write_program(out, program, trace, options, result);
+    program_write(out, program, trace, options, result);
     if (save == NULL)
         return;
     FILE *file = open_file(short_trace);
     trace_write(trace, file);
     fclose(file);
     file = open_file(program);
-    shrink_write_program(file, program, trace, options, result);
+    program_write(file, program, trace, options, result);
     fclose(file);
     fprintf(out, "\nSaved as %s and %s\n", short_trace, program);
 }
