@@ -9,7 +9,7 @@
  * single thread skips, as glibc does. Safe across fork: the lock is held while the process forks.
  */
 #define _GNU_SOURCE /* pthread_atfork, memalign and the like */
-#include "front.h"
+#include "guard.h"
 #include MM_STAGE_FILE
 #include <pthread.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ __attribute__((constructor)) static void survive_fork(void) { pthread_atfork(loc
 APART void *locked_malloc(size_t bytes)
 {
     lock();
-    void *payload = front_malloc(stage, bytes);
+    void *payload = guarded_malloc(stage, bytes);
     unlock();
     return payload;
 }
@@ -53,14 +53,14 @@ APART void *locked_malloc(size_t bytes)
 APART void locked_free(void *payload)
 {
     lock();
-    front_free(stage, payload);
+    guarded_free(stage, payload);
     unlock();
 }
 
 APART void *locked_calloc(size_t count, size_t bytes)
 {
     lock();
-    void *payload = front_calloc(stage, count, bytes);
+    void *payload = guarded_calloc(stage, count, bytes);
     unlock();
     return payload;
 }
@@ -68,31 +68,31 @@ APART void *locked_calloc(size_t count, size_t bytes)
 APART void *locked_realloc(void *payload, size_t bytes)
 {
     lock();
-    void *moved = front_realloc(stage, payload, bytes);
+    void *moved = guarded_realloc(stage, payload, bytes);
     unlock();
     return moved;
 }
 
 /* ---- malloc and its kin ---- */
 
-EXPORT void *malloc(size_t bytes) { return alone() ? front_malloc(stage, bytes) : locked_malloc(bytes); }
+EXPORT void *malloc(size_t bytes) { return alone() ? guarded_malloc(stage, bytes) : locked_malloc(bytes); }
 
 EXPORT void free(void *payload)
 {
     if (alone())
-        front_free(stage, payload);
+        guarded_free(stage, payload);
     else
         locked_free(payload);
 }
 
 EXPORT void *calloc(size_t count, size_t bytes)
 {
-    return alone() ? front_calloc(stage, count, bytes) : locked_calloc(count, bytes);
+    return alone() ? guarded_calloc(stage, count, bytes) : locked_calloc(count, bytes);
 }
 
 EXPORT void *realloc(void *payload, size_t bytes)
 {
-    return alone() ? front_realloc(stage, payload, bytes) : locked_realloc(payload, bytes);
+    return alone() ? guarded_realloc(stage, payload, bytes) : locked_realloc(payload, bytes);
 }
 
 EXPORT void *reallocarray(void *payload, size_t count, size_t bytes)
@@ -103,7 +103,7 @@ EXPORT void *reallocarray(void *payload, size_t count, size_t bytes)
 EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 {
     lock();
-    void *payload = front_aligned_alloc(stage, alignment, bytes);
+    void *payload = guarded_aligned_alloc(stage, alignment, bytes);
     unlock();
     return payload;
 }
@@ -111,7 +111,7 @@ EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
 EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes)
 {
     lock();
-    int error = front_posix_memalign(stage, out, alignment, bytes);
+    int error = guarded_posix_memalign(stage, out, alignment, bytes);
     unlock();
     return error;
 }
