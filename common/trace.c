@@ -301,7 +301,7 @@ bool trace_read(struct trace *trace, const char *path, char error[TRACE_ERROR_BY
     if (packed) {
         fclose(in);
         /* The name goes through the environment, so that nothing in it can be taken for shell text. */
-        in = setenv("TRACE_FILE", path, 1) == 0 ? popen("exec gzip -dc -- \"$TRACE_FILE\"", "r") : NULL;
+        in = setenv("TRACE_FILE", path, 1) == 0 ? popen("exec gzip -dc -- \"$TRACE_FILE\" 2> /dev/null", "r") : NULL;
     }
     size_t bytes = 0;
     char *text = in == NULL ? NULL : read_all(in, &bytes);

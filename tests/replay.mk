@@ -43,6 +43,10 @@ show: ## stage=N trace=FILE [step=K]: a picture of the heap after each operation
 	@$(need_trace)$(MAKE) --no-print-directory -s replay-build
 	@$(REPLAY) show $(trace) $(if $(step),step=$(step))
 
+# The same objects are in the test suite: for the cases, the random operations and the reader.
+TEST_C += $(addprefix tests/,cases.c random.c trace_reader.c)
+$(SELECTED:%=$(B)/tests/%): $(B)/tests/%: $(B)/engine/%/stage_file.o $(filter-out %/layout.o,$(REPLAY_O))
+
 $(B)/engine/%/exhaustive: $(B)/count/%/mm.o $(COUNT_COMMON) $(B)/engine/%/stage_file.o $(B)/engine/exhaustive.o $(REPLAY_O)
 	$(CC) $(ALL_CFLAGS) $^ -o $@
 
