@@ -290,6 +290,13 @@ static bool is_gzip(FILE *in)
     return found;
 }
 
+/* The name goes through the environment, so that nothing in it can be taken for shell text. */
+static FILE *open_packed(const char *path)
+{
+    return setenv("TRACE_FILE", path, 1) == 0 ? popen("exec gzip -dc -- \"$TRACE_FILE\" 2> /dev/null", "r")
+                                              : NULL;
+}
+
 bool trace_read(struct trace *trace, const char *path, char error[TRACE_ERROR_BYTES])
 {
     FILE *in = fopen(path, "rb");
@@ -300,8 +307,7 @@ bool trace_read(struct trace *trace, const char *path, char error[TRACE_ERROR_BY
     bool packed = is_gzip(in);
     if (packed) {
         fclose(in);
-        /* The name goes through the environment, so that nothing in it can be taken for shell text. */
-        in = setenv("TRACE_FILE", path, 1) == 0 ? popen("exec gzip -dc -- \"$TRACE_FILE\" 2> /dev/null", "r") : NULL;
+        in = open_packed(path);
     }
     size_t bytes = 0;
     char *text = in == NULL ? NULL : read_all(in, &bytes);
