@@ -62,6 +62,11 @@ TRACE_BENCH_PARTS := $(BENCH_DIR)/trace_bench $(BENCH_DIR)/trace_cell \
     $(if $(shell command -v musl-gcc),$(BENCH_DIR)/trace_cell-musl) $(if $(traces),,$(GENERATED_TRACES))
 TRACED := $(filter-out bump freelist,$(BENCHED))
 
+# Given with `make test`, but not for one stage: they are of the tools.
+ifndef stage
+test: test-record test-traces check-traces
+endif
+
 SUITES += traces
 .PHONY: bench-traces
 bench-traces: $(TRACE_BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(TRACED))) ## traces of real programs: speed, utilisation, scores ([traces=DIR])
@@ -70,6 +75,10 @@ bench-traces: $(TRACE_BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),
 	    --csv='$(or $(csv),$(BENCH_DIR)/traces.csv)' --json='$(or $(json),$(BENCH_DIR)/traces.json)' \
 	    $(if $(only),--only='$(only)') $(if $(rounds),--rounds='$(rounds)') $(if $(peers),--peers='$(peers)') \
 	    $(if $(limit),--limit='$(limit)') $(if $(dry),--dry-run) $(TRACED) -- $(TRACE_BENCH_FILES)
+
+.PHONY: test-traces
+test-traces: $(TRACE_BENCH_PARTS) $(GENERATED_TRACES) $(patsubst %,$(B)/lib%.so,$(filter 1-% 3-% 4-% 5-%,$(REFERENCE))) ## the traces suite: formats, limits, scores, hard traces
+	@sh bench/trace_test.sh $(B) $(CC)
 
 .PHONY: list-traces
 list-traces: $(TRACE_BENCH_PARTS) ## the traces, their calls, peak and mean size ([traces=DIR])
