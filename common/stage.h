@@ -40,7 +40,7 @@ static struct block *free_last(void); /* the last block if it is free, else NULL
 /* A free block becomes a used one of the same size: it leaves its free list. Returns it. */
 static struct block *take_free(struct block *b);
 
-/* [ b ][ after ] => [ ---- b ---- ]. The merged block is used; `after` is in no free list. */
+/* [ b ][ after ] => [ ---- b ---- ]. All three are used. */
 static void absorb(struct block *b, struct block *after);
 
 /* [ ---- b ---- ] => [ b: bytes ][ rest ]. All three are used. Returns the rest. */

@@ -80,7 +80,6 @@ static void absorb(struct block *b, struct block *next)
     b->next = next->next;
     *back_link(b) = b;
     next->magic = MERGED; /* no longer a block: a second free of it can be told */
-    set_used(b);
     count(&mm_counts.merges, 1);
 }
 

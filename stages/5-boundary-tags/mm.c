@@ -73,7 +73,7 @@ static struct block *after(const struct block *b) { return (struct block *)((cha
 static size_t *footer(const struct block *b) { return (size_t *)after(b) - 1; }
 
 static struct block *first_block(void) { return heap_start(); }
-static struct block *next_block(const struct block *b) { return block_size(after(b)) == 0 ? NULL : after(b); }
+static struct block *next_block(const struct block *b) { return after(b) == heap_end() ? NULL : after(b); }
 static struct block *free_after(const struct block *b) { return is_free(after(b)) ? after(b) : NULL; }
 
 static struct block *free_before(const struct block *b)
@@ -102,7 +102,6 @@ static void absorb(struct block *b, struct block *next)
 {
     b->header += block_size(next);
     next->header = 0; /* no longer a block: a second free of it can be told */
-    set_used(b);
     count(&mm_counts.merges, 1);
 }
 
