@@ -115,11 +115,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "\n");
         return 1;
     }
-    printf("%d %-15s %8zu %10" PRIu64 " %10" PRIu64 " %8" PRIu64 " %8" PRIu64 " %7" PRIu64 " %9" PRIu64 " %10zu",
+    printf("%d %-14s %6zu %10" PRIu64 " %10" PRIu64 " %7" PRIu64 " %7" PRIu64 " %6" PRIu64 " %8" PRIu64 " %9zu",
         mm_allocator.stage, mm_allocator.name, calls, mm_counts.searched, mm_counts.validated, mm_counts.splits,
         mm_counts.merges, mm_counts.grows, mm_counts.copied, memory.peak_bytes);
     if (peak_live_bytes > 0)
-        printf(" %9zu %6.1f %%", peak_live_bytes, 100.0 * (double)peak_live_bytes / (double)memory.peak_bytes);
+        printf(" %8zu %5.1f %%", peak_live_bytes, 100.0 * (double)peak_live_bytes / (double)memory.peak_bytes);
     printf("\n");
     return 0;
 }

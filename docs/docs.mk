@@ -22,14 +22,34 @@ $(B)/count/%/count: docs/count.c $(B)/count/%/mm.o $(COUNT_COMMON) common/trace.
 count: ## [stage=N] workload=NAME or trace=FILE: blocks visited, splits, merges: the same on every machine
 	@$(if $(workload)$(trace),,$(error count needs workload=NAME, one of bench/workloads.c, or trace=FILE))
 	@$(MAKE) --no-print-directory -s $(SELECTED:%=$(B)/count/%/count)
-	@printf '%-17s %8s %10s %10s %8s %8s %7s %9s %10s%s\n' stage calls searched validated splits merges grows copied \
-	    'peak heap' '$(if $(trace),   payload  used %)'
+	@printf '%-16s %6s %10s %10s %7s %7s %6s %8s %9s%s\n' stage calls searched validated splits merges grows copied \
+	    'peak heap' '$(if $(trace),  payload  used %)'
 	@for s in $(SELECTED); do $(B)/count/$$s/count $(if $(trace),trace '$(trace)',workload '$(workload)') || exit 1; done
 
 .PHONY: docs-refresh
 docs-refresh: ## bring the code and the output that the docs quote up to date
-	docs/refresh
+	docs/img/draw.py
+	B='$(B)' docs/refresh
+
+.PHONY: docs-measure
+docs-measure: ## measure anew what the docs show of times, with machine and date: [page=docs/FILE.md]
+	B='$(B)' docs/refresh --measure $(page)
 
 .PHONY: docs-check
 docs-check: ## fail if a quote drifted, or if the docs name a file, heading or target that is not there
-	docs/refresh --check
+	@docs/img/draw.py --check
+	@B='$(B)' docs/refresh --check
+
+SITE := $(B)/site
+
+# Strict: a link that leads nowhere stops the build.
+.PHONY: docs
+docs: ## the course as a site, build/site/index.html: works from disk, with search
+	@command -v mkdocs > /dev/null || { echo "the site needs MkDocs and its theme Material:" \
+	    "apt-get install mkdocs mkdocs-material" >&2; exit 1; }
+	@mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml --site-dir $(abspath $(SITE))
+	@echo "$(SITE)/index.html"
+
+.PHONY: docs-serve
+docs-serve: docs ## the site at http://localhost:8000, until Ctrl-C ([port=8000])
+	@python3 -m http.server --directory $(SITE) --bind 127.0.0.1 $(or $(port),8000)
