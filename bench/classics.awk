@@ -121,7 +121,7 @@ function phases(allocator, variant,    i, n, names, key, round, ns, line)
 
 function lists(    i, j, allocator, last)
 {
-    title("List of 65,536 nodes of 24 bytes, built and removed 16 times: milliseconds")
+    title("List of 65,536 nodes of 24 bytes, built and removed 16 times: milliseconds of processor time")
     printf "  %-18s %-18s%9s%9s%9s%9s%9s%9s%10s\n", "", "over",
         "Start", "Build", "Remove", "Done", "End", "Total", "ns/node"
     for (i = 1; i <= sizes["lists"]; i++)
@@ -178,7 +178,7 @@ function chunks_by(label, allocator, way,    nice)
 
 function small(    i, j, n, variants, allocator)
 {
-    title("1,000,000 objects of 8 bytes, each allocated, written and freed: ns per object")
+    title("1,000,000 objects of 8 bytes, each allocated, written and freed: ns of processor time")
     if (sizes["small C++"] > 0) {
         printf "  %-42s%10s%14s\n", "C++, over the system's malloc", "kept", "as optimised"
         for (i = 1; i <= sizes["small C++"]; i++)
@@ -226,7 +226,7 @@ function each_allocator(variant, label,    i)
 
 function zeroed(    i)
 {
-    title("Zeroed memory: ns for each block of so many bytes")
+    title("Zeroed memory: ns of processor time for each block of so many bytes")
     print "  100,000 blocks, fewer where that is more than 200 MB; fresh: 4,096, or 32 MB"
     if (sizes["zeroed C++"] > 0) {
         header("C++: allocated, zeroed, freed")

@@ -62,10 +62,11 @@ static void *must(void *memory)
     return memory;
 }
 
+/* Processor time in nanoseconds: while other programs run, it stands still. */
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
