@@ -90,6 +90,22 @@ check "what changed between two runs" "system 1.00~ a 2.00 b 1.15~ c 1.00?" \
 check "a file that is no result" "bench_test.sh:1: not a result; name a CSV file that make bench wrote" \
     "$(sed 's|.*/||' "$work/out")"
 
+# Counted work against what is recorded: 2 % more is let pass, 3 % is not, nor is work where there was none.
+recorded() { # SEARCHED COPIED INSTRUCTIONS
+    printf 'a,seq,100,searched,%s\na,seq,100,copied,%s\na,seq,100,instructions,%s\nharness,seq,100,instructions,500\n' "$@"
+}
+recorded 1000 0 1500 > "$work/old.csv"
+compared() { # SEARCHED COPIED INSTRUCTIONS
+    recorded "$@" > "$work/new.csv"
+    awk -f "$here/recorded.awk" "$work/old.csv" "$work/new.csv" > "$work/out"
+    echo $?
+}
+check "counted work as recorded" 0 "$(compared 1020 0 1520)"
+check "3 % more searched" 1 "$(compared 1030 0 1500)"
+check "copying where there was none" 1 "$(compared 1000 1 1500)"
+check "3 % more instructions, without the harness" 1 "$(compared 1000 0 1530)"
+check "less work" 0 "$(compared 900 0 1400)"
+
 # JSON: a reader of its own, if one is installed.
 if command -v jq > /dev/null; then
     check "samples of sound in the JSON" 8 \

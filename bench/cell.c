@@ -3,6 +3,10 @@
  *
  *     cell LIBRARY WORKLOAD NANOSECONDS    prints: ok CALLS RUNS NANOSECONDS cold|warm
  *     cell LIBRARY probe                   prints: from PATH
+ *     cell LIBRARY instructions WORKLOAD...    prints for each: ran WORKLOAD PID CALLS
+ *
+ * The last is for callgrind, told to collect inside counted_run() alone: a child for each workload, warmed up
+ * by one run.
  *
  * LIBRARY is `system`, `harness` (no allocator at all, only what the workload itself costs), or a library that
  * exports malloc. The runner preloads that library, which all can bear (jemalloc as packaged cannot be loaded
@@ -16,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -125,25 +130,66 @@ static void find_allocator(const char *library)
     }
 }
 
+static const struct workload *find_workload(const char *name)
+{
+    int number = workload_by_name(name);
+    for (int w = 0; w < SMALL_WORKLOADS; w++)
+        if (strcmp(small_workloads[w].name, name) == 0)
+            return &small_workloads[w];
+    if (number < 0)
+        fail("no such workload: ", name);
+    return &workloads[number];
+}
+
+static void first_run(const struct workload *w)
+{
+    if (restart != NULL)
+        restart();
+    w->run(&(struct calls){first_malloc, first_free, first_realloc, first_calloc});
+}
+
+/* ---- Instructions ---- */
+
+__attribute__((noinline)) void counted_run(const struct workload *w);
+void counted_run(const struct workload *w) { w->run(&tested); }
+
+static void count_instructions(const struct workload *w)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        first_run(w);
+        if (restart != NULL)
+            restart();
+        counted_run(w);
+        dprintf(STDOUT_FILENO, "ran %s %ld %zu\n", w->name, (long)getpid(), calls_made);
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        fail("it failed on ", w->name);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4 && argc != 3)
+    if (argc < 3)
         fail("usage: cell LIBRARY WORKLOAD NANOSECONDS", NULL);
     find_allocator(argv[1]);
     if (strcmp(argv[2], "probe") == 0) {
         dprintf(STDOUT_FILENO, "from %s\n", file_of((void **)&tested.malloc));
         return 0;
     }
-    int number = workload_by_name(argv[2]);
-    if (number < 0)
-        fail("no such workload: ", argv[2]);
-    const struct workload *w = &workloads[number];
+    if (strcmp(argv[2], "instructions") == 0) {
+        for (int i = 3; i < argc; i++)
+            count_instructions(find_workload(argv[i]));
+        return 0;
+    }
+    if (argc != 4)
+        fail("usage: cell LIBRARY WORKLOAD NANOSECONDS", NULL);
+    const struct workload *w = find_workload(argv[2]);
     uint64_t wanted_ns = strtoull(argv[3], NULL, 10);
 
-    if (restart != NULL)
-        restart();
     uint64_t start = now();
-    w->run(&(struct calls){first_malloc, first_free, first_realloc, first_calloc});
+    first_run(w);
     unsigned long long ns = now() - start, runs = 1;
 
     bool warm = ns < SLOW_NS && wanted_ns != 0;

@@ -174,6 +174,25 @@ static void run_buffers(const struct calls *calls)
     calls->free(buffers[1]);
 }
 
+static void run_pair(const struct calls *calls)
+{
+    for (int i = 0; i < 1000; i++)
+        calls->free(used(calls->malloc(64)));
+}
+
+static void run_seq_small(const struct calls *calls)
+{
+    enum { BLOCKS = 500 };
+    static void *slots[BLOCKS];
+    allocate(calls, slots, BLOCKS, 1, 64);
+    free_all(calls, slots, BLOCKS);
+}
+
+const struct workload small_workloads[SMALL_WORKLOADS] = {
+    {"pair", "1,000 x malloc(64) and free: the least that an allocator can do", true, run_pair},
+    {"seq500", "500 x malloc(64), then free all in order", true, run_seq_small},
+};
+
 const struct workload workloads[WORKLOADS] = {
     {"seq", "10,000 x malloc(64), then free all in order", false, run_seq},
     {"random", "100,000 steps over 1,000 slots: free a full one, else malloc(16..527)", false, run_random},

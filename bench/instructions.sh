@@ -1,0 +1,34 @@
+#!/bin/sh
+# instructions.sh FOLDER ALLOCATOR... - instructions of each allocator on the workloads, counted by callgrind.
+# Prints CSV: ALLOCATOR,WORKLOAD,CALLS,instructions,AMOUNT, what the workload itself costs included.
+# FOLDER: what make built. Stages that walk the whole heap in each call run the short workloads only.
+set -eu
+folder=$1
+shift
+
+command -v valgrind > /dev/null || { echo "instructions need valgrind; type: make setup" >&2; exit 3; }
+
+number=0
+for name; do
+    number=$((number + 1))
+    [ ! -t 2 ] || printf '\r%d of %d: %-30s' $number $# "$name" >&2
+    workloads='pair seq500 fill large frag realloc seq random mixed'
+    case $name in
+    system | harness) library= ;;
+    bump | freelist) library=$(realpath "$folder/bench/lib$name.so") ;;
+    [12]-* | my[12])
+        library=$(realpath "$folder/lib$name.so")
+        workloads='pair seq500 fill large frag realloc'
+        ;;
+    *) library=$(realpath "$folder/lib$name.so") ;;
+    esac
+    # shellcheck disable=SC2086 # a list of words
+    env ${library:+LD_PRELOAD="$library"} valgrind --tool=callgrind --toggle-collect=counted_run \
+        --callgrind-out-file=/dev/null "$folder/bench/cell" "${library:-$name}" instructions $workloads 2>&1 |
+        awk -v name="$name" -v wanted="$workloads" '
+            /^ran / { workload["==" $3 "=="] = $2; calls[$2] = $4 }
+            $2 == "Collected" && $1 in workload { found++; w = workload[$1]; print name "," w "," calls[w] ",instructions," $4 }
+            { all = all $0 "\n" }
+            END { if (found != split(wanted, words, " ")) { printf "%s", all > "/dev/stderr"; exit 1 } }'
+done
+[ ! -t 2 ] || printf '\r%40s\r' '' >&2
