@@ -400,7 +400,9 @@ static bool check_invariants(struct engine *e)
         return true;
     say_start(e, TRACE_NULL);
     say(e, "I%d does not hold: %s (docs/faults.md#i%d)", fault.invariant, fault.what, fault.invariant);
-    if (fault.offset != 0) { /* 0: no block in particular */
+    if (fault.offset + mm_allocator.header_bytes >= memory.bytes) {
+        say(e, "\n  it: the end of the heap, offset %zu", fault.offset);
+    } else if (fault.offset != 0) { /* 0: no block in particular */
         say(e, "\n  it: the block at offset %zu; ", fault.offset);
         say_place(e, fault.offset + mm_allocator.header_bytes);
     }

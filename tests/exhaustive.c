@@ -19,6 +19,7 @@
 #include "mm.h"
 #include "run.h"
 #include "shrink.h"
+#include "stage_file.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,8 +178,7 @@ static void search_all(struct engine_progress *progress, void *context)
 
 static int report_failure(const struct search *s, const char *save)
 {
-    printf("stage %d (%s) fails on a sequence of %zu operations\n", mm_allocator.stage, mm_allocator.name,
-        s->length);
+    printf("%s fails on a sequence of %zu operations\n", stage_file, s->length);
     struct trace trace = {.ops = NULL};
     trace_of(s, s->length, &trace);
     struct run_result result;
@@ -208,8 +208,8 @@ int main(int argc, char **argv)
     uint64_t all = 0;
     for (size_t length = 1; length <= depth; length++)
         all += s->sequences[length];
-    printf("stage %d (%s): all %llu sequences of up to %zu operations are good; sizes", mm_allocator.stage,
-        mm_allocator.name, (unsigned long long)all, depth);
+    printf("%s: all %llu sequences of up to %zu operations are good; sizes", stage_file,
+        (unsigned long long)all, depth);
     for (int i = 0; i < SIZES; i++)
         printf(" %zu", s->sizes[i]);
     printf("\n");

@@ -1,5 +1,6 @@
 /* generate.c - see generate.h. */
 #include "generate.h"
+#include "mm.h"
 #include <stdbool.h>
 
 /* One of 16 ranges, and a place in it. Most sizes are small, as in real programs; some lie at a border. */
@@ -22,10 +23,10 @@ static size_t size_from(uint8_t range, uint8_t place)
         return (size_t)place * 16 + range / 16;
     case 8:
         return place < 64 ? (size_t)place << 10 : place;
-    case 9: /* no memory for that: the largest sizes there are, and the first ones that are refused */
-        return place >= 16      ? place
-               : place % 2 == 0 ? SIZE_MAX - (size_t)place * 8
-                                : PTRDIFF_MAX - (size_t)place * 512;
+    case 9: /* no memory for that: around the largest size that a stage is asked for, and the largest of all */
+        if (place < 16)
+            return MM_MAX_PAYLOAD + 1024 - (size_t)place * 128;
+        return place < 24 ? SIZE_MAX - (size_t)(place - 16) * 8 : place;
     default:
         return place;
     }

@@ -53,7 +53,7 @@ static void write_call(const struct program *p, const struct trace_op *op, bool 
         fprintf(p->out, ", p%u", number_of(op->slot));
     else if (op->kind == TRACE_REALLOC || op->kind == TRACE_FREE)
         fprintf(p->out, ", NULL");
-    if (op->kind != TRACE_FREE && op->bytes > MM_MAX_PAYLOAD)
+    if (op->kind != TRACE_FREE && op->bytes > PTRDIFF_MAX)
         fprintf(p->out, ", SIZE_MAX - %zu", SIZE_MAX - op->bytes);
     else if (op->kind != TRACE_FREE)
         fprintf(p->out, ", %zu", op->bytes);
@@ -158,7 +158,8 @@ static void write_head(const struct program *p, const char *file, bool limited)
                                      "    *(size_t *)used += b->state == MM_USED;\n    return true;\n}\n\n";
     bool counts = p->failure->fault == ENGINE_LEAK || p->failure->fault == ENGINE_MISSING;
     fprintf(p->out,
-        "// gcc -g -Icommon -DMM_VALIDATE=%d %s %s common/{count,memory,misuse}.c -o fail && ./fail\n",
+        "// gcc -g -Icommon -DMM_VALIDATE=%d %s %s common/{count,memory,misuse}.c -o build/fail && "
+        "build/fail\n",
         mm_allocator.detects_damage, file, stage_file);
     fprintf(p->out, "#include \"front.h\"\n#include <assert.h>\n\n%s", counts ? count_used : "");
     fprintf(p->out, "int main(void)\n{\n    const struct mm_allocator *a = &mm_allocator;\n");
@@ -189,7 +190,8 @@ void program_write(FILE *out, const char *file, const struct trace *trace,
         abort();
     for (size_t slot = 0; slot < trace->slots; slot++)
         p.bytes[slot] = NO_BLOCK;
-    write_head(&p, file, result->totals.refused != 0);
+    /* Whether an operation gets memory depends on the limit. */
+    write_head(&p, file, result->totals.refused != 0 || result->failure.fault == ENGINE_ANSWER);
     for (size_t i = 0; i < trace->count; i++)
         if (trace->ops[i].kind != TRACE_TOUCH)
             write_op(&p, i);

@@ -1,9 +1,8 @@
 /* replay.c - run a trace on a stage: make stage=N replay, shrink, show. */
 #include "generate.h"
-#include "memory.h"
-#include "mm.h"
 #include "run.h"
 #include "shrink.h"
+#include "stage_file.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,8 +27,7 @@ static int replay(const char *file, const struct trace *trace, const struct engi
         run_report(stdout, file, trace, options, &result);
         return 1;
     }
-    printf("%s: %zu operations, all good on stage %d (%s)", file, trace->count, mm_allocator.stage,
-        mm_allocator.name);
+    printf("%s: %zu operations, all good on %s", file, trace->count, stage_file);
     if (options->every > 1)
         printf("; the whole heap checked after each %zu, every=1 for each", options->every);
     printf("\n");
@@ -49,8 +47,7 @@ static int shrink_trace(
     struct run_result result;
     run_exactly(trace, options, &result);
     if (result.failure.fault == ENGINE_SOUND) {
-        printf("%s: nothing to shrink, it is all good on stage %d (%s)\n", file, mm_allocator.stage,
-            mm_allocator.name);
+        printf("%s: nothing to shrink, it is all good on %s\n", file, stage_file);
         return 0;
     }
     shrink_report(stdout, file, trace, options, &result, save);

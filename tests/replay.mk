@@ -43,6 +43,12 @@ show: ## stage=N trace=FILE [step=K]: a picture of the heap after each operation
 	@$(need_trace)$(MAKE) --no-print-directory -s replay-build
 	@$(REPLAY) show $(trace) $(if $(step),step=$(step))
 
+# What proves the above.
+.PHONY: test-replay
+test-replay: $(B)/engine/3-no-validation/replay ## replay and shrink find, name and shrink each kind of failure
+	@tests/replay.sh $(B) $(CC) $(B)/engine/replay.o $(REPLAY_O) $(COUNT_COMMON)
+CHECKS += test-replay
+
 # The same objects are in the test suite: for the cases, the random operations and the reader.
 TEST_C += $(addprefix tests/,cases.c random.c trace_reader.c)
 $(SELECTED:%=$(B)/tests/%): $(B)/tests/%: $(B)/engine/%/stage_file.o $(filter-out %/layout.o,$(REPLAY_O))

@@ -1,7 +1,7 @@
 /* run.c - see run.h. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, setitimer, strsignal */
 #include "run.h"
-#include "mm.h"
+#include "stage_file.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -227,8 +227,7 @@ void run_report(FILE *out, const char *name, const struct trace *trace, const st
     const struct engine_failure *f = &result->failure;
     if (name != NULL)
         fprintf(out, "%s:%u: ", name, (unsigned)trace->ops[f->op].line);
-    fprintf(out, "operation %zu of %zu failed on stage %d (%s)\n%s\n", f->op + 1, trace->count,
-        mm_allocator.stage, mm_allocator.name, f->words);
+    fprintf(out, "operation %zu of %zu failed on %s\n%s\n", f->op + 1, trace->count, stage_file, f->words);
     bool returned = f->fault != ENGINE_CRASH && f->fault != ENGINE_HANG && f->fault != ENGINE_REPORT;
     struct drawing d = {trace, options, f->op, returned, new_file()};
     const struct engine_progress *progress;
