@@ -19,13 +19,14 @@ $(B)/guard/guard_copy.o: tests/guard_copy.c $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c $< -o $@
 
+# Without optimisation, or gcc drops writes that nobody reads, and with them the crime.
 # LeakSanitizer knows nothing of the stage's heap.
 ASAN_CLIENT = ASAN_OPTIONS=detect_leaks=0:$$ASAN_OPTIONS
 
 .PHONY: asan-program
 asan-program: $(if $(stage),$(call ASAN_GUARD_O,$(firstword $(SELECTED)))) ## stage=N program=FILE.c [arguments=…]: run it over a stage, ASan watching
 	@$(need_stage)$(if $(program),,$(error $@ needs a C file: make $@ stage=N program=FILE.c))
-	@$(CC) -std=c11 -g -O1 -fsanitize=address -fno-omit-frame-pointer $(program) $^ -o $(B)/guard/program -pthread
+	@$(CC) -std=c11 -g -O0 -fsanitize=address -fno-omit-frame-pointer $(program) $^ -o $(B)/guard/program -pthread
 	@$(ASAN_CLIENT) $(B)/guard/program $(arguments)
 
 $(B)/guard/lib%.so: stages/%/mm.c common/preload.c $(COMMON_C) $(HEADERS) $(FLAGS_FILE)
