@@ -202,6 +202,25 @@ Test(blocks, one_block_again_and_again_needs_no_more_memory)
         "one block of up to 1000 bytes at a time: the heap grew from %zu to %zu", heap_bytes, memory.bytes);
 }
 
+/* A block that fits is found, though there are many in front of it that do not. */
+Test(blocks, a_block_that_fits_is_found_behind_many_that_do_not)
+{
+    enum { SMALLER = 40 };
+    lab_malloc(0, 4 * LAB_LARGE);
+    for (int name = 1; name <= 2 * SMALLER;
+         name++) /* every other one stays in use, so that none are merged */
+        lab_malloc(name, LAB_LARGE);
+    lab_use_up(2 * SMALLER + 1);
+    lab_free(0);
+    for (int name = 2; name <= 2 * SMALLER; name += 2)
+        lab_free(name);
+    size_t heap_bytes = memory.bytes;
+    lab_malloc(0, 4 * LAB_LARGE);
+    lab_require(memory.bytes == heap_bytes,
+        "a free block of just this size was there, but the heap grew from %zu to %zu bytes", heap_bytes,
+        memory.bytes);
+}
+
 /* ---- realloc ---- */
 
 Test(blocks, realloc_shrinks_in_place)
@@ -380,6 +399,22 @@ Test(blocks, waiting_blocks_merge_before_the_heap_grows)
     lab_malloc(B, payload_of(6 * n));
     lab_expect("used %zu, used %zu, used %zu", n, 6 * n, n);
     lab_require(memory.bytes == heap_bytes, "what waits is enough, the heap need not grow");
+}
+
+Test(blocks, blocks_of_every_size_merge_before_the_heap_grows)
+{
+    size_t least = min_block();
+    for (size_t block = least; block <= LAB_LARGE + 64; block += MM_ALIGNMENT) {
+        lab_begin();
+        size_t n = neighbours(4, payload_of(block));
+        size_t heap_bytes = memory.bytes;
+        for (int name = A; name < 4; name++)
+            lab_free(name);
+        lab_malloc(A, payload_of(4 * n));
+        lab_require(memory.bytes == heap_bytes,
+            "four neighbours of %zu bytes are free, but for one of %zu the heap grew from %zu to %zu bytes",
+            n, 4 * n, heap_bytes, memory.bytes);
+    }
 }
 
 Test(blocks, blocks_of_every_small_size_are_reused)
