@@ -207,11 +207,11 @@ Test(blocks, a_block_that_fits_is_found_behind_many_that_do_not)
 {
     enum { SMALLER = 40 };
     lab_malloc(0, 4 * LAB_LARGE);
-    for (int name = 1; name <= 2 * SMALLER;
-         name++) /* every other one stays in use, so that none are merged */
+    for (int name = 1; name <= 2 * SMALLER; name++)
         lab_malloc(name, LAB_LARGE);
     lab_use_up(2 * SMALLER + 1);
     lab_free(0);
+    /* Every other one stays in use, so that none are merged. */
     for (int name = 2; name <= 2 * SMALLER; name += 2)
         lab_free(name);
     size_t heap_bytes = memory.bytes;
