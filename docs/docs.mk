@@ -35,6 +35,7 @@ docs-refresh: ## bring the code and the output that the docs quote up to date
 docs-measure: ## measure anew what the docs show of times, with machine and date: [page=docs/FILE.md]
 	B='$(B)' docs/refresh --measure $(page)
 
+CHECKS += docs-check
 .PHONY: docs-check
 docs-check: ## fail if a quote drifted, or if the docs name a file, heading or target that is not there
 	@docs/img/draw.py --check

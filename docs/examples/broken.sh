@@ -5,10 +5,11 @@ set -e
 cd "$(dirname "$0")/../.."
 copy=${B:-build}/broken
 mkdir -p "$copy/stages/my2"
-cp -R Makefile stages common tests bench docs "$copy"
+cp -Rp Makefile stages common tests bench docs "$copy"
 # The mistake: having merged a block with the one before it, coalesce() goes on with the old pointer.
-sed '/^        b = before;$/d' stages/2-explicit-list/mm.c > "$copy/stages/my2/mm.c"
-! cmp -s stages/2-explicit-list/mm.c "$copy/stages/my2/mm.c" || { echo "broken.sh: nothing to break here" >&2; exit 1; }
+sed '/^        b = before;$/d' stages/2-explicit-list/mm.c > "$copy/mm.c"
+! cmp -s stages/2-explicit-list/mm.c "$copy/mm.c" || { echo "broken.sh: nothing to break here" >&2; exit 1; }
+cmp -s "$copy/mm.c" "$copy/stages/my2/mm.c" || mv "$copy/mm.c" "$copy/stages/my2/mm.c" # else nothing to build anew
 cd "$copy"
 unset B
 "$@"
