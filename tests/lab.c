@@ -66,8 +66,11 @@ static void report(const char *words, const struct layout *was, const struct lay
     char file[64];
     const char *suite = criterion_current_test->category;
     snprintf(file, sizeof file, "tests/%s.c", strncmp(suite, "goal_", 5) == 0 ? "goals" : suite);
-    struct criterion_assert_stats stats = {
-        .message = message, .line = criterion_current_test->data->line_, .file = file};
+    unsigned line; /* Criterion's data is not aligned here */
+    memcpy(&line,
+        (const char *)criterion_current_test->data + offsetof(struct criterion_test_extra_data, line_),
+        sizeof line);
+    struct criterion_assert_stats stats = {.message = message, .line = line, .file = file};
     criterion_send_assert(&stats);
     free(message);
 }
@@ -120,7 +123,7 @@ static void on_signal(int signal)
     handle_signals(SIG_DFL);
     alarm(2); /* reporting from a handler may hang, in a lock that was held: then this ends the process */
     char words[WORDS_BYTES];
-    snprintf(words, sizeof words, "%s%s: %s", step_count == 0 ? "" : "in ", last_step(),
+    snprintf(words, sizeof words, "in %s: %s", step_count == 0 ? "this test" : last_step(),
         signal == SIGPROF   ? "no end in sight; an endless loop?"
         : signal == SIGABRT ? "the stage called abort(); what it said is above"
         : signal == SIGSEGV ? "the stage crashed (segmentation fault)"
@@ -137,9 +140,16 @@ static void catch_signals(void)
     handle_signals(on_signal);
 }
 
+/* How much slower than usual this build is. */
+#if defined(LAB_SANITIZED) || defined(LAB_COVERAGE)
+enum { SLOWNESS = 5 };
+#else
+enum { SLOWNESS = 1 };
+#endif
+
 void lab_seconds(unsigned seconds)
 {
-    struct itimerval timer = {.it_value = {.tv_sec = (time_t)seconds}};
+    struct itimerval timer = {.it_value = {.tv_sec = (time_t)(seconds * SLOWNESS)}};
     setitimer(ITIMER_PROF, &timer, NULL);
 }
 
@@ -510,13 +520,16 @@ static void mask_addresses(const char *from, char *to, size_t size)
     *to = '\0';
 }
 
-/* The coverage build's counters, which abort() would lose; absent in every other build. */
-extern void __gcov_dump(void) __attribute__((weak));
+/* The coverage build counts in memory; abort() would lose what was counted in this process. */
+#ifdef LAB_COVERAGE
+extern void __gcov_dump(void);
+#else
+static void __gcov_dump(void) {}
+#endif
 
 static void on_abort(int signal)
 {
-    if (__gcov_dump != NULL)
-        __gcov_dump();
+    __gcov_dump();
     struct sigaction usual = {.sa_handler = SIG_DFL};
     sigaction(signal, &usual, NULL);
     raise(signal);

@@ -90,7 +90,7 @@ Test(memory, contains_knows_the_heaps_ends)
     lab_require(memory_offset(start + 100) == 100, "an offset counts from the start");
 }
 
-#ifndef __SANITIZE_ADDRESS__
+#ifndef LAB_SANITIZED
 /* A system that has little address space to give (ulimit -v) gives what it has. */
 static void grow_under_ulimit(void)
 {

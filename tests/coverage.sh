@@ -1,0 +1,68 @@
+#!/bin/sh
+# Coverage of the stages and of common/ by the tests: a line per file, what no test reaches, and HTML.
+# Usage: B=BUILD stage=N tests/coverage.sh MAKE; without stage, all of them.
+# tests/uncovered.txt gives the reason for each line that no test can reach: a new one without a reason fails.
+set -eu
+make=$1
+for tool in lcov genhtml; do
+    command -v $tool > /dev/null || { echo "coverage needs $tool; make setup installs it" >&2; exit 1; }
+done
+
+flags='-O0 -g --coverage -fprofile-update=atomic -DLAB_COVERAGE'
+mkdir -p "$B"
+find "$B" -name '*.gcda' -exec rm {} +
+if [ -n "$stage" ]; then
+    targets=test-suites
+    only_stage="stage=$stage"
+else
+    targets='test-suites test-pools'
+    only_stage=
+fi
+# shellcheck disable=SC2086 # lists of words
+$make --no-print-directory -s B="$B" CFLAGS="$flags" $only_stage $targets
+$make --no-print-directory -s B="$B" CFLAGS="$flags" stage="${stage:-5}" test-preload > "$B/preload.log" 2>&1 ||
+    { cat "$B/preload.log" >&2; exit 1; }
+
+# lcov 1.16 on perl 5.36 warns about itself; real errors end in a status.
+branches='--rc lcov_branch_coverage=1 --rc genhtml_branch_coverage=1'
+{
+    # shellcheck disable=SC2086
+    lcov -q $branches --capture --directory "$B" -o "$B/all.info" &&
+        lcov -q $branches --extract "$B/all.info" "$PWD/common/*" "$PWD/stages/*" -o "$B/lab.info" &&
+        genhtml -q $branches --prefix "$PWD" -o "$B" "$B/lab.info"
+} > "$B/lcov.log" 2>&1 || { cat "$B/lcov.log" >&2; exit 1; }
+
+awk -v root="$PWD/" '
+    function percent(part, all) { return all == 0 ? 100 : 100 * part / all }
+    FILENAME == "tests/uncovered.txt" {
+        if (!/^#/ && split($0, field, " \\| ") == 2) reason[field[1]] = field[2]
+        next
+    }
+    /^SF:/ { file = substr($0, 4); sub(root, "", file); lines = hit = branch = taken = 0; missed = "" }
+    /^DA:/ {
+        split(substr($0, 4), da, ",")
+        lines++
+        if (da[2] > 0) hit++; else missed = missed " " da[1]
+    }
+    /^BRDA:/ { split($0, br, ","); branch++; taken += br[4] != "-" && br[4] > 0 }
+    /^end_of_record/ {
+        low = percent(hit, lines) < 98 || percent(taken, branch) < 90
+        printf "%-32s %5.1f %% of %3d lines  %5.1f %% of %3d branches%s\n", file, percent(hit, lines), lines,
+            percent(taken, branch), branch, low ? "  (at least 98 and 90)" : ""
+        failed += low
+        split("", source); n = 0
+        while ((getline text < file) > 0) source[++n] = text
+        close(file)
+        count = split(missed, at, " ")
+        for (i = 1; i <= count; i++) {
+            text = source[at[i]]
+            why = ""
+            for (fragment in reason) if (index(text, fragment)) why = reason[fragment]
+            sub(/^ +/, "", text)
+            list = list sprintf("  %s:%d: %s\n      %s\n", file, at[i], text, why == "" ? "NO REASON GIVEN" : why)
+            failed += why == ""
+        }
+    }
+    END { if (list != "") printf "\nNot reached:\n%s", list; exit failed != 0 }
+' tests/uncovered.txt "$B/lab.info" || { echo "coverage: too little, or lines without a reason in tests/uncovered.txt" >&2; exit 1; }
+echo "all of it: $B/index.html"

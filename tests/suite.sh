@@ -1,0 +1,45 @@
+#!/bin/sh
+# Runs the suite of each stage, all of them even if one fails, and shows the first failures in full: one mistake
+# in a stage makes many tests fail, and a screen holds few.
+# Usage: tests/suite.sh BUILD STAGE...   (environment: only=PATTERN of suite/test, all=1 shows every failure)
+set -u
+build=$1
+shift
+shown=3
+[ "${all:-}" = 1 ] && shown=1000000
+failed=
+
+for stage; do
+    log=$build/tests/$stage.log
+    LC_ALL=C timeout 900 "$build/tests/$stage" -j1 --color=never --filter "${only:-*}" > "$log" 2>&1
+    status=$?
+    number=${stage%%-*}
+    # A failure is all lines up to its [FAIL]; what a stage says on stderr stands among them.
+    awk -v stage="$stage" -v shown="$shown" -v hint="make stage=$number test all=1" '
+        /^\[====\]/ {
+            match($0, /Passing: [0-9]+/); passed = substr($0, RSTART + 9, RLENGTH - 9) + 0
+            match($0, /Failing: [0-9]+/); failed = substr($0, RSTART + 9, RLENGTH - 9) + 0
+            finished = 1
+            next
+        }
+        { sub(/^\[----\] ? ? ?/, "    "); text = text $0 "\n" }
+        /^\[FAIL\]/ { if (++failures <= shown) printf "%s\n", text; text = "" }
+        END {
+            if (failures > shown)
+                printf "... and %d more failures; all of them: %s\n\n", failures - shown, hint
+            if (!finished)
+                printf "%s: the suite did not end\n", text stage
+            printf "%s: %d passed, %d failed\n", stage, passed, failed
+        }' "$log"
+    if grep -q 'Tested: 0 ' "$log"; then
+        echo "only=$only is no test; as only='blocks/*', or see: $build/tests/$stage --list" >&2
+        exit 2
+    fi
+    [ "$status" -eq 0 ] || failed="$failed $number"
+    [ "$status" -ne 124 ] || echo "$stage: stopped after 900 seconds" >&2
+done
+[ -z "$failed" ] && exit 0
+for number in $failed; do
+    echo "stage $number fails; one test alone: make stage=$number test only='blocks/*'; all its output: $build/tests/$number*.log" >&2
+done
+exit 1
