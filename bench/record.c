@@ -2,9 +2,9 @@
  * record.c - writes down each call of malloc and its kin that a program makes: `make record` preloads it.
  *
  * Each call is made and logged under one lock, so that the log is a serial history that really happened: no
- * address is given out in it before it was freed. The log is a file mapped into memory, shared: nothing is lost
- * when the program ends by _exit, exec or a signal, nothing needs to be flushed, and no file descriptor stays
- * open. Nothing here allocates, and the calls go straight to glibc's own names for its malloc, so that
+ * address is given out in it before it was freed. The log is a file mapped into memory, shared: nothing is
+ * lost when the program ends by _exit, exec or a signal, nothing needs to be flushed, and no file descriptor
+ * stays open. Nothing here allocates, and the calls go straight to glibc's own names for its malloc, so that
  * there is no dlsym that could call malloc before it is found.
  *
  * Each process image has a log of its own. The log of a forked process refers to its parent's, for it
@@ -84,7 +84,7 @@ static uint64_t *map_window(int file, size_t k)
     return window == MAP_FAILED ? NULL : window;
 }
 
-/* The file is opened again for each window: a descriptor kept would change the numbers that the program gets. */
+/* The file is opened again for each window: a descriptor kept would change the numbers of the program's. */
 static uint64_t *map_next_window(void)
 {
     int file = open(record.path, O_RDWR | O_CLOEXEC);
@@ -165,8 +165,8 @@ static bool make_room(void)
 }
 
 /*
- * The lock is held. `words` is how many of the three count. The first is written last: a process may be killed
- * at any time, and a call that is not whole must read as the end.
+ * The lock is held. `words` is how many of the three count. The first is written last: a process may be
+ * killed at any time, and a call that is not whole must read as the end.
  */
 static inline void append(
     enum record_kind kind, const void *address, size_t words, uint64_t second, uint64_t third)

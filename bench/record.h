@@ -1,8 +1,8 @@
 /*
  * record.h - the raw log that record.c writes while a program runs and record_text.c reads afterwards.
  *
- * One file for each process image: a header, then calls in the order in which they took effect. A call is one to
- * three words of 64 bits. The first is the address of a block, a multiple of 16, and in its low 4 bits the
+ * One file for each process image: a header, then calls in the order in which they took effect. A call is one
+ * to three words of 64 bits. The first is the address of a block, a multiple of 16, and in its low 4 bits the
  * kind of call:
  *
  *       malloc     new address | bytes

@@ -1,7 +1,7 @@
 #!/bin/sh
 # record_test.sh LIBRARY READER PROGRAM STAGE - what the recorder writes of programs whose calls are known.
 set -u
-library=$1 reader=$2 program=$(realpath "$3") stage=$(realpath "$4")
+library=$1 reader=$2 recorded=$(realpath "$3") stage=$(realpath "$4")
 name=record_program # as ps shows it
 here=$(dirname "$0")
 work=$(mktemp -d) || exit 1
@@ -18,7 +18,8 @@ check() { # WHAT EXPECTED FOUND
 }
 
 record() { # MODE [all=1]
-    cmd="$program $1" all=${2:-} program=$name sh "$here/record.sh" "$library" "$reader" "$work/$1.trace" > "$work/$1.list"
+    cmd="$recorded $1" all=${2:-} program=$name \
+        sh "$here/record.sh" "$library" "$reader" "$work/$1.trace" > "$work/$1.list"
     check "$1: recorder's status" 0 $?
 }
 
@@ -71,7 +72,7 @@ f 1
 END
 check "known: every call, in order" "" "$(diff "$work/expected" "$work/found")"
 
-cmd="$program killed" program=$name sh "$here/record.sh" "$library" "$reader" "$work/killed.trace" \
+cmd="$recorded killed" program=$name sh "$here/record.sh" "$library" "$reader" "$work/killed.trace" \
     > "$work/killed.list" 2> "$work/killed.said"
 check "killed: the calls before the signal" 100000 "$(count killed.trace '^a [0-9]* 77$')"
 check "killed: said" 1 "$(count killed.said 'status 137')"
@@ -104,11 +105,12 @@ check "forks: the child's calls" 20000 "$(count "$(basename "$child")" '^a [0-9]
 check "forks: not the parent's" 0 "$(count "$(basename "$parent")" '^a [0-9]* 77$')"
 
 # A malloc of its own, here a stage in between: refused with a reason.
-said=$(ALLOCLAB_RECORD=$work LD_PRELOAD="$(realpath "$library") $stage" "$program" known 2>&1)
+said=$(ALLOCLAB_RECORD=$work LD_PRELOAD="$(realpath "$library") $stage" "$recorded" known 2>&1)
 check "own malloc: status" 2 $?
 check "own malloc: said" 1 "$(echo "$said" | grep -c 'brings its own malloc')"
 
-cmd="$program known" program=$name sh "$here/record.sh" "$library" "$reader" "$work/packed.trace.gz" > "$work/list" 2>&1
+cmd="$recorded known" program=$name sh "$here/record.sh" "$library" "$reader" "$work/packed.trace.gz" \
+    > "$work/list" 2>&1
 check "compressed: the same" "" "$(gzip -dc "$work/packed.trace.gz" | diff - "$work/known.trace")"
 
 [ $failures -eq 0 ]

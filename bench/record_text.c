@@ -4,8 +4,8 @@
  *   record_text DIRECTORY      lists the processes: number, calls, peak bytes, program
  *   record_text DIRECTORY N    writes the trace of process N to stdout
  *
- * Blocks get ids for addresses, the id freed last first, so that ids stay small. The trace of a forked process
- * starts with its parent's up to the fork: that is the history of the heap it inherited.
+ * Blocks get ids for addresses, the id freed last first, so that ids stay small. The trace of a forked
+ * process starts with its parent's up to the fork: that is the history of the heap it inherited.
  */
 #define _DEFAULT_SOURCE
 #include "record.h"

@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /*
- * Runs a program with a library preloaded (NULL: with none) until it ends, or SIGALRM comes after so many seconds.
- * What it writes, to stderr too, is in `output`. Returns its status as waitpid() gives it.
+ * Runs a program with a library preloaded (NULL: with none) until it ends, or SIGALRM comes after so many
+ * seconds. What it writes, to stderr too, is in `output`. Returns its status as waitpid() gives it.
  */
 int run_program(char *const *argv, const char *library, unsigned seconds, char *output, size_t bytes);
 

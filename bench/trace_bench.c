@@ -1,5 +1,6 @@
 /*
- * trace_bench.c - `make bench suite=traces`: traces of real programs on every allocator, speed and utilisation.
+ * trace_bench.c - `make bench suite=traces`: traces of real programs on every allocator, speed and
+ * utilisation.
  *
  *     trace_bench [OPTIONS] ALLOCATOR... -- TRACE...
  *
@@ -287,7 +288,7 @@ static double speed(const struct column *c, int trace)
     return (double)traces[trace].ops * 1e9 / estimate(samples, n).median;
 }
 
-/* Peak payload by peak heap. Resident memory may have grown by less than the payload: then it was there before. */
+/* Peak payload by peak heap. Resident memory that was there before the trace can make it more than 1. */
 static double utilisation(const struct column *c, int trace)
 {
     size_t heap = c->results[trace].heap;

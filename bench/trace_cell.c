@@ -5,9 +5,10 @@
  *     trace_cell LIBRARY space FILE NANOSECONDS SECONDS    prints: ok HEAP
  *     trace_cell LIBRARY probe FILE NANOSECONDS SECONDS    prints: ok
  *
- * LIBRARY as in cell.c. HEAP is the largest heap in bytes: with `speed` what a stage itself says, exactly, and 0
- * where nobody says it; with `space` by how much the resident memory grew, every payload written to. The steps
- * come by an open file, FILE its descriptor; nothing here allocates, so that the heap is the trace's alone.
+ * LIBRARY as in cell.c. HEAP is the largest heap in bytes: with `speed` what a stage itself says, exactly,
+ * and 0 where nobody says it; with `space` by how much the resident memory grew, every payload written to.
+ * The steps come by an open file, FILE its descriptor; nothing here allocates, so that the heap is the
+ * trace's alone.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "trace_cell.h"
@@ -66,8 +67,8 @@ static uint64_t limit_ns; /* of processor time */
 static long ticks_left; /* until a process that just waits is stopped too */
 
 /*
- * Looks now and then whether the limit is reached. A timer of processor time would do it without looking, but while
- * one is set Linux counts that time by ticks only, which is far too coarse for what is measured here.
+ * Looks now and then whether the limit is reached. A timer of processor time would do it without looking, but
+ * while one is set Linux counts that time by ticks only, which is far too coarse for what is measured here.
  */
 static void on_tick(int signal_number)
 {
@@ -229,22 +230,20 @@ static void measure_speed(uint64_t wanted_ns)
 /* ---- Resident memory ---- */
 
 /*
- * Memory of this process that is no file's, in bytes: heap, stack and data. smaps_rollup counts page by page; the
- * other files of /proc give sums that are exact only now and then.
+ * Memory of this process that is no file's, in bytes: heap, stack and data. smaps_rollup counts page by page;
+ * the other files of /proc give sums that are exact only now and then. 0: not known, there is no such file.
  */
 static size_t resident_bytes(void)
 {
     char text[2048];
     int rollup = open("/proc/self/smaps_rollup", O_RDONLY);
     if (rollup < 0)
-        fail("resident memory is not known: no /proc/self/smaps_rollup");
+        return 0;
     ssize_t length = read(rollup, text, sizeof text - 1);
     close(rollup);
     text[length < 0 ? 0 : length] = '\0';
     const char *line = strstr(text, "\nAnonymous:");
-    if (line == NULL)
-        fail("resident memory is not known: no line Anonymous: in /proc/self/smaps_rollup");
-    return (size_t)strtoull(line + strlen("\nAnonymous:"), NULL, 10) * 1024;
+    return line == NULL ? 0 : (size_t)strtoull(line + strlen("\nAnonymous:"), NULL, 10) * 1024;
 }
 
 static void measure_space(void)

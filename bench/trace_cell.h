@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One operation, without those that must fail: sizes that no machine has, alignments that are no power of two. */
+/* One operation; left out are those that must fail: sizes that no machine has, odd alignments. */
 struct step {
     size_t bytes;
     uint32_t slot;

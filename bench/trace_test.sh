@@ -22,12 +22,15 @@ holds() { # WHAT CONDITION VALUES: an awk condition on a, b and c
 }
 
 column() { # TRACE ALLOCATOR COLUMN, of the CSV file
-    awk -F, -v trace="$1" -v allocator="$2" -v column="$3" \
-        'NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) k = i } $1 == trace && $2 == allocator { print $k }' "$work/csv"
+    awk -F, -v trace="$1" -v allocator="$2" -v column="$3" '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) k = i }
+        $1 == trace && $2 == allocator { print $k }' "$work/csv"
 }
 
-# Each format, and what real files do: sizes left out, ids that were never allocated, sizes that no machine has.
-printf '20000\n3\n7\n1\na 0 512\na 1 128\nr 0 640\na 2 4503599627370496\nf 1\nf -1\nf 0\n' > "$work/classic.rep"
+# Each format, and what real files do: sizes left out, ids that were never allocated, sizes that no machine
+# has.
+printf '20000\n3\n7\n1\na 0 512\na 1 128\nr 0 640\na 2 4503599627370496\nf 1\nf -1\nf 0\n' \
+    > "$work/classic.rep"
 printf '2 3 6 1\na 0 512 a 1\nr 0 640\nr 5 100\nf 1\nf 0\n' > "$work/newer.rep"
 printf '# comment\n\na 0 512\na 1 128\nr 0 640\nf 1\nf 9\n' | gzip > "$work/packed.script.gz"
 $bench --dry-run --csv="$work/csv" --json="$work/json" 5-boundary-tags system -- \
@@ -50,7 +53,7 @@ check "an unknown name: status" 2 $?
 check "an unknown name: which" 1 "$(echo "$said" | grep -c 'only=nonesuch')"
 
 # The generated traces, on the exact heaps: the same on every machine.
-$bench --dry-run --csv="$work/csv" --json="$work/json" 3-no-validation 4-size-classes 5-boundary-tags system -- \
+$bench --dry-run --csv="$work/csv" 3-no-validation 4-size-classes 5-boundary-tags system -- \
     "$build"/traces/*.trace > "$work/out" 2>&1
 check "generated traces: status" 0 $?
 holds "splinters: the list of stage 3 needs half as much again as the classes of stage 4" 'a > 1.5 * b' \
@@ -58,9 +61,11 @@ holds "splinters: the list of stage 3 needs half as much again as the classes of
 holds "robson: stage 5 comes down to Robson's bound, a fifth" 'a > 0.19 && a < 0.21' \
     "$(column robson 'stage 5' utilisation)"
 # The formulas, from the mean utilisation: the system's speed is its own reference.
-u=$(awk -F, '$2 == "system" { sum += $8; ln += log($8); n++ } END { print 100 * sum / n, 100 * exp(ln / n / 2) }' "$work/csv")
+u=$(awk -F, '$2 == "system" { sum += $8; ln += log($8); n++ }
+    END { print 100 * sum / n, 100 * exp(ln / n / 2) }' "$work/csv")
 scores=$(awk '$1 == "system" && $2 ~ /\// { print $(NF - 2), $NF }' "$work/out")
-holds "classic score of the system" 'a - (0.6 * b + 40) < 0.06 && (0.6 * b + 40) - a < 0.06' "${scores% *} ${u% *}"
+holds "classic score of the system" 'a - 40 - 0.6 * b < 0.06 && 0.6 * b + 40 - a < 0.06' \
+    "${scores% *} ${u% *}"
 holds "geometric score of the system" 'a - b < 0.06 && b - a < 0.06' "${scores#* } ${u#* }"
 
 # An allocator that fails costs its own cells, and is told.

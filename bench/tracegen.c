@@ -1,8 +1,9 @@
 /*
  * tracegen.c - writes traces made to be hard: `tracegen NAME` to stdout, `tracegen` lists the names.
  *
- * Each attacks one idea of the ladder, so that a stage that has the idea and one that has not fall apart. They
- * are the same on every machine. bench/traces/README.md says what each costs which stage.
+ * Each attacks one idea of the ladder, so that a stage that has the idea and one that has not fall apart.
+ * They are the same on every machine. bench/traces/README.md says what each costs which stage. Besides, it
+ * writes the loads of `make bench suite=space`.
  */
 #include "bits.h"
 #include "trace.h"
@@ -83,8 +84,8 @@ static void splinters(void)
 }
 
 /*
- * Against size classes: every request is a byte over a power of two, where classes have their borders, and what
- * is free is of the size just below it.
+ * Against size classes: every request is a byte over a power of two, where classes have their borders, and
+ * what is free is of the size just below it.
  */
 static void class_borders(void)
 {
@@ -118,10 +119,12 @@ static void growing(void)
  *
  * Step i frees all blocks but those that cover an address that is f modulo 2^i, f chosen so that the most
  * is wasted between those that stay, and then allocates blocks of 2^i: none of them fits between two that
- * stayed. (J. M. Robson, "Bounds for some functions concerning dynamic storage allocation", J. ACM 21(3), 1974;
- * an upper bound stands in J. ACM 18(3), 1971. Knuth, The Art of Computer Programming, vol. 1, section 2.5.)
+ * stayed. (J. M. Robson, "Bounds for some functions concerning dynamic storage allocation", J. ACM 21(3),
+ * 1974; an upper bound stands in J. ACM 18(3), 1971. Knuth, The Art of Computer Programming, vol. 1, section
+ * 2.5.)
  *
- * A program that is recorded cannot look at addresses, so those are of a model of a first fit without headers.
+ * A program that is recorded cannot look at addresses, so those are of a model of a first fit without
+ * headers.
  */
 enum {
     LIVE_UNITS = 16384,
@@ -205,10 +208,52 @@ static void robson(void)
     }
 }
 
+/* ---- Loads whose space is measured: not hard, but of a kind that is easy to reason about ---- */
+
+static void live(uint32_t blocks)
+{
+    for (uint32_t i = 0; i < blocks; i++)
+        add_malloc(i, 16 + random_below(49));
+}
+
+static void live_10k(void) { live(10000); }
+static void live_100k(void) { live(100000); }
+static void live_1m(void) { live(1000000); }
+
+static size_t uniform_bytes(void) { return 1 + random_below(512); }
+
+/* 16 .. 8191, each doubling as likely as the others. */
+static size_t log_bytes(void)
+{
+    size_t least = (size_t)16 << random_below(9);
+    return least + random_below(least);
+}
+
+/* 5,000 blocks live, and then one after the other, picked at random, gives way to a new one. */
+static void churn(size_t (*bytes)(void))
+{
+    enum { BLOCKS = 5000, STEPS = 100000 };
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        add_malloc(i, bytes());
+    for (int step = 0; step < STEPS; step++) {
+        uint32_t slot = (uint32_t)random_below(BLOCKS);
+        add_free(slot);
+        add_malloc(slot, bytes());
+    }
+}
+
+static void uniform(void) { churn(uniform_bytes); }
+static void logarithmic(void) { churn(log_bytes); }
+
 static const struct {
     const char *name;
     void (*generate)(void);
 } generators[] = {
+    {"live-10k", live_10k},
+    {"live-100k", live_100k},
+    {"live-1m", live_1m},
+    {"uniform", uniform},
+    {"log", logarithmic},
     {"first-fit", first_fit},
     {"splinters", splinters},
     {"class-borders", class_borders},

@@ -1,14 +1,16 @@
 #!/bin/sh
 # make.sh LIBRARY READER DIRECTORY [NAME...] - records the traces anew, all or those named; `make traces`.
 #
-# Every input is made here, from fixed seeds. Another version of a program gives another trace, so what is stored
-# is what counts; this file says where it came from. README.md in this directory says what each one stresses.
+# Every input is made here, from fixed seeds. Another version of a program gives another trace, so what is
+# stored is what counts; this file says where it came from. README.md in this directory says what each one
+# stresses.
 set -eu
 
 # The same environment everywhere, and addresses that are the same in every run where the system allows it.
 if [ -z "${plain-}" ]; then
     fixed=
     setarch -R true 2> /dev/null && fixed="setarch -R"
+    # shellcheck disable=SC2086 # two words or none
     exec env -i plain=1 PATH=/usr/bin:/bin LC_ALL=C TZ=UTC HOME=/nonexistent $fixed sh "$0" "$@"
 fi
 
@@ -18,7 +20,6 @@ shift 3
 chosen=" $* "
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cd "$work"
 
 # A generator of its own: awk's rand() is another one in each awk. Minimal standard, Park and Miller 1988.
 random='
@@ -45,7 +46,13 @@ trace() { # NAME PROGRAM COMMAND
     grep -e '->' list | sed "s|^|$1: |; s|$directory/||"
 }
 
-wanted() { [ "$chosen" = "  " ] || [ "${chosen#* $1 }" != "$chosen" ]; }
+# Is this trace to be recorded? Then in a directory of its own.
+wanted() {
+    [ "$chosen" = "  " ] || [ "${chosen#* "$1" }" != "$chosen" ] || return 1
+    mkdir "$work/$1"
+    cd "$work/$1"
+    unset OLDPWD # else what was recorded before would be seen in the environment
+}
 
 text() {
     generate text 11 'BEGIN {
@@ -64,14 +71,17 @@ if wanted sqlite3; then
         print "create table orders(id integer primary key, customer int, item text, price real);"
         print "create index by_customer on orders(customer);"
         print "begin;"
-        for (i = 1; i <= 300; i++) print "insert into customer values(" i ", '\''" word() i "'\'', '\''" word() "'\'');"
+        for (i = 1; i <= 300; i++)
+            print "insert into customer values(" i ", '\''" word() i "'\'', '\''" word() "'\'');"
         for (i = 1; i <= 2500; i++)
-            print "insert into orders(customer, item, price) values(" 1 + random(300) ", '\''" word() "'\'', " random(10000) / 100 ");"
+            print "insert into orders(customer, item, price) values(" \
+                1 + random(300) ", '\''" word() "'\'', " random(10000) / 100 ");"
         print "commit;"
         for (i = 0; i < 60; i++)
             print "select name, count(*), sum(price) from customer c join orders o on o.customer = c.id" \
                 " where c.id between " i " and " i + 40 " group by name order by 3 desc limit 5;"
-        print "select town, group_concat(item) from customer c join orders o on o.customer = c.id group by town;"
+        print "select town, group_concat(item) from customer c join orders o" \
+            " on o.customer = c.id group by town;"
         print "update orders set price = price * 1.1 where customer % 3 = 0;"
         print "delete from orders where price < 20;"
         print "vacuum;"
@@ -100,7 +110,8 @@ ranking = sorted(words.values(), key=lambda w: (-len(w.lines), w.text))
 table = [{"word": w.text, "lines": w.lines[:20], "next": sorted(w.next.items())[:5]} for w in ranking]
 assert json.loads(json.dumps(table))[0]["word"] == ranking[0].text
 END
-    trace python3 python3 'PYTHONMALLOC=malloc PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -s -S words.py'
+    trace python3 python3 'PYTHONMALLOC=malloc PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1 \
+        /usr/bin/python3 -s -S words.py'
 fi
 
 if wanted perl; then
@@ -131,7 +142,8 @@ if wanted cc1; then
             print "    int sum = 0;"
             print "    for (int i = 0; i < n; i++) {"
             for (k = random(8); k >= 0; k--)
-                print "        if (s->b[i % 2] > " random(1000) ") sum += s->a * " 1 + random(9) "; else s->d *= " random(100) ".5;"
+                print "        if (s->b[i % 2] > " random(1000) ") sum += s->a * " 1 + random(9) \
+                    "; else s->d *= " random(100) ".5;"
             print "        switch (i & 7) {"
             for (k = 0; k < 5; k++) print "        case " k ": sum ^= n << " random(30) "; break;"
             print "        }"
@@ -202,7 +214,8 @@ if wanted jq; then
         vocabulary = 60
         printf "["
         for (i = 0; i < 900; i++) {
-            printf "%s{\"name\": \"%s\", \"town\": \"%s\", \"age\": %d, \"tags\": [", i ? ",\n" : "", word(), common_word(), random(90)
+            printf "%s{\"name\": \"%s\", \"town\": \"%s\", \"age\": %d, \"tags\": [",
+                i ? ",\n" : "", word(), common_word(), random(90)
             for (k = random(5); k > 0; k--) printf "\"%s\", ", common_word()
             printf "\"%s\"], \"score\": {\"a\": %d, \"b\": %d}}", common_word(), random(1000), random(1000)
         }
@@ -221,7 +234,8 @@ if wanted git; then
         for (i = 0; i < 400; i++) lines[i] = word() " " word() " " word()
         for (c = 1; c <= 120; c++) {
             print "commit refs/heads/main\nmark :" c "\nauthor A <a@b> " 1000000000 + c * 3600 " +0000"
-            print "committer A <a@b> " 1000000000 + c * 3600 " +0000\ndata 12\nChange " sprintf("%03d", c) ".."
+            print "committer A <a@b> " 1000000000 + c * 3600 " +0000"
+            print "data 12\nChange " sprintf("%03d", c) ".."
             for (k = random(15); k >= 0; k--) lines[random(400)] = word() " " word() " " word()
             text = ""
             for (i = 0; i < 400; i++) text = text lines[i] "\n"
@@ -235,7 +249,7 @@ fi
 
 if wanted gawk; then
     text
-    cat > words.awk <<'END'
+    cat > words.awk <<'AWK'
 {
     gsub(/[,.]/, "")
     for (i = 1; i <= NF; i++) {
@@ -248,11 +262,12 @@ END {
     n = asorti(count, order)
     for (i = 1; i <= n; i++) {
         k = split(where[order[i]], lines)
-        printf "%s %d %s\n", toupper(order[i]), count[order[i]], (k > 3 ? lines[1] "-" lines[k] : where[order[i]])
+        printf "%s %d %s\n", toupper(order[i]), count[order[i]],
+            (k > 3 ? lines[1] "-" lines[k] : where[order[i]])
     }
     for (p in pair) if (pair[p] > 3) { split(p, two, SUBSEP); print two[1], two[2], pair[p] }
 }
-END
+AWK
     trace gawk gawk 'gawk -f words.awk text > out'
 fi
 
@@ -261,13 +276,16 @@ if wanted xmllint; then
         vocabulary = 500
         print "<library>"
         for (i = 0; i < 1800; i++) {
-            printf "  <book id=\"b%d\" lang=\"%s\"><title>%s %s</title>", i, word(), common_word(), common_word()
-            for (k = random(3); k >= 0; k--) printf "<author born=\"%d\">%s</author>", 1800 + random(200), common_word()
+            printf "  <book id=\"b%d\" lang=\"%s\"><title>%s %s</title>",
+                i, word(), common_word(), common_word()
+            for (k = random(3); k >= 0; k--)
+                printf "<author born=\"%d\">%s</author>", 1800 + random(200), common_word()
             print "<price>" random(9999) / 100 "</price></book>"
         }
         print "</library>"
     }'
-    trace xmllint xmllint "xmllint --format --xpath '//book[author/@born > 1950 and price < 20]/title' library.xml > out"
+    trace xmllint xmllint \
+        "xmllint --format --xpath '//book[author/@born > 1950 and price < 20]/title' library.xml > out"
 fi
 
 if wanted clang; then
@@ -290,6 +308,7 @@ END
 fi
 
 if wanted make; then
+    # shellcheck disable=SC2016 # the dollars are for make
     generate Makefile 81 'BEGIN {
         print "CFLAGS := -O2 $(foreach n,a b c d e,-I$(n)/include)"
         print "all:"
