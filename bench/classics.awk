@@ -254,5 +254,5 @@ END {
         zeroed()
     if (rounds() > 1)
         printf "\nThe quickest of the rounds; the median round took %.0f %% longer%s\n", disturbance(),
-            (disturbance() > 20) ? ": run it again when the machine is less busy" : ""
+            (disturbance() > 30) ? ": run it again when the machine is less busy" : ""
 }
