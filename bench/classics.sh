@@ -44,7 +44,7 @@ machine()
     model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2> /dev/null | head -n 1)
     libc=$(getconf GNU_LIBC_VERSION 2> /dev/null || echo "unknown C library")
     commit=$(git describe --always --dirty 2> /dev/null || echo unknown)
-    echo "# ${model:-$(uname -m)}, $(uname -sr), $libc; $(date +%F), commit $commit; $rounds rounds"
+    echo "# ${model:-$(uname -m)}, $(uname -sr), $libc; $(date +%F), commit $commit; rounds: $rounds"
 }
 
 {
