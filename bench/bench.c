@@ -15,6 +15,7 @@
 static const char *directory = "build"; /* where the libraries and this program's own files are */
 static const char *csv_file, *json_file;
 static const char *old_file, *new_file; /* results to compare, instead of measuring */
+static const char *title; /* print the header of a report of this name, and nothing else */
 static size_t rounds_wanted; /* 0: as many as fit into budget_seconds */
 static double budget_seconds = 75;
 static unsigned cell_seconds = 10; /* then a cell is stopped */
@@ -304,6 +305,7 @@ static const struct option {
     {"flags", &bench.flags}, /* */
     {"old", &old_file}, /* compare these results, */
     {"new", &new_file}, /* with these; measure nothing */
+    {"title", &title}, /* a header for another suite's report; measure nothing */
 };
 
 /* --name=value, or the name of an allocator. */
@@ -365,6 +367,10 @@ int main(int argc, char **argv)
     parse(argc, argv);
     if (old_file != NULL && new_file != NULL)
         return compare_files(old_file, new_file);
+    if (title != NULL) {
+        print_header(&bench, title);
+        return 0;
+    }
     sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     run_rounds();

@@ -78,6 +78,9 @@ struct estimate ratio(const struct bench *b, int over, int under, int w);
 struct estimate mean_ratio(const struct bench *b, int over, int under, int n);
 
 void print_report(const struct bench *b);
+
+/* What was measured, when and where: the first lines of every report. */
+void print_header(const struct bench *b, const char *title);
 void print_csv(const struct bench *b, FILE *out);
 void print_json(const struct bench *b, FILE *out);
 

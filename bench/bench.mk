@@ -18,6 +18,10 @@ else
 BENCHED := $(STAGES) $(BENCH_OTHERS)
 endif
 
+# For the header of a report.
+BENCH_BUILT = --commit='$(shell git describe --always --dirty 2>/dev/null)' \
+    --flags='$(filter-out -std=% -W% -I% -fno-builtin%,$(ALL_CFLAGS))'
+
 BENCH_C := bench/bench.c bench/report.c bench/export.c bench/compare.c bench/run.c bench/stats.c \
     bench/workloads.c bench/peers.c bench/machine.c
 BENCH_H := $(wildcard bench/*.h)
@@ -47,8 +51,7 @@ bench-%:
 	@echo "suite=$* does not exist; pick one of: $(SUITES), or none for the seven workloads"; exit 2
 else
 bench: $(BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(BENCHED))) ## compare with the system's malloc: [peers=all] [stages="1 my2 system"] [only=seq] [rounds=9] [json=F] [csv=F] [dry=1]
-	@$(BENCH_DIR)/bench --build=$(B) --commit='$(shell git describe --always --dirty 2>/dev/null)' \
-	    --flags='$(filter-out -std=% -W% -I% -fno-builtin%,$(ALL_CFLAGS))' $(BENCH_FOCUS) \
+	@$(BENCH_DIR)/bench --build=$(B) $(BENCH_BUILT) $(BENCH_FOCUS) \
 	    --csv='$(or $(csv),$(BENCH_DIR)/results.csv)' --json='$(or $(json),$(BENCH_DIR)/results.json)' \
 	    $(if $(only),--only='$(only)') $(if $(rounds),--rounds='$(rounds)') $(if $(peers),--peers='$(peers)') \
 	    $(if $(seconds),--seconds='$(seconds)') $(if $(dry),--dry-run) $(BENCHED)

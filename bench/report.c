@@ -347,12 +347,12 @@ static void print_ranking(const struct bench *b)
 
 /* ---- What to know when reading them ---- */
 
-static void print_header(const struct bench *b)
+void print_header(const struct bench *b, const char *title)
 {
     char machine[500], when[40];
     machine_line(machine, sizeof machine);
     date(when, sizeof when);
-    printf("%salloclab: the comparison%s   %s   commit %s\n", bold(), plain(), when, or_unknown(b->commit));
+    printf("%salloclab: %s%s   %s   commit %s\n", bold(), title, plain(), when, or_unknown(b->commit));
     printf("%s\n%s, %s\n", machine, compiler(), or_unknown(b->flags));
 }
 
@@ -415,7 +415,7 @@ static void print_warnings(const struct bench *b)
 
 void print_report(const struct bench *b)
 {
-    print_header(b);
+    print_header(b, "the comparison");
     print_times(b);
     print_against_system(b);
     int focus = by_name(b, b->focus), before = by_name(b, b->before), reference = by_name(b, b->reference);

@@ -1,0 +1,217 @@
+/*
+ * growth.c - what a call costs against the number of blocks there are: 100 to a million, on one allocator.
+ *
+ *     growth NAME LIBRARY live|free SECONDS    prints lines of CSV: NAME,live|free,BLOCKS,NANOSECONDS,VISITS,NOTE
+ *
+ *   live   so many blocks of 64 bytes are live; the cost of a malloc(64) and free beside them
+ *   free   so many blocks of mixed sizes are free, parted by live ones; the cost of a malloc that only 1 in 33 of
+ *          them can serve, those freed first and, by address, last: the worst for a search that takes the
+ *          first that fits
+ *
+ * Compiled twice: with a stage's counting build linked in it counts the blocks that malloc, free and validation
+ * look at (LIBRARY is ignored); else it times the malloc in LIBRARY, preloaded, or the system's. The next number
+ * of blocks is left out, with a note, if it would take longer than SECONDS by the pace so far.
+ */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include "count.h"
+#include "workloads.h"
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if MM_COUNT
+#include "front.h"
+#endif
+
+enum {
+    MOST_BLOCKS = 1000000,
+    CLASSES = 33, /* sizes of the free blocks: 64, 80, ..., 576 */
+    SMALLEST = 64,
+    STEP = 16,
+    LARGEST = SMALLEST + (CLASSES - 1) * STEP,
+    CALLS = 1000, /* measured */
+};
+
+static struct calls tested;
+static void *blocks[MOST_BLOCKS], *taken[CALLS];
+
+struct cost {
+    double ns, visits; /* of one call, or of one malloc and free */
+};
+
+static double cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* ---- The allocator ---- */
+
+#if MM_COUNT
+
+static void *stage_malloc(size_t bytes) { return front_malloc(&mm_allocator, bytes); }
+static void stage_free(void *p) { front_free(&mm_allocator, p); }
+
+static void find_allocator(const char *library)
+{
+    (void)library;
+    tested.malloc = stage_malloc;
+    tested.free = stage_free;
+}
+
+static double visits(void) { return (double)(mm_counts.searched + mm_counts.validated); }
+
+#else
+
+static void find_allocator(const char *library)
+{
+    void *handle = dlopen(strcmp(library, "system") == 0 ? NULL : library, RTLD_NOW);
+    if (handle == NULL) {
+        fprintf(stderr, "growth: %s\n", dlerror());
+        exit(1);
+    }
+    *(void **)&tested.malloc = dlsym(handle, "malloc");
+    *(void **)&tested.free = dlsym(handle, "free");
+}
+
+static double visits(void) { return 0; }
+
+#endif
+
+static void *allocate(size_t bytes)
+{
+    void *p = tested.malloc(bytes);
+    if (p == NULL) {
+        fprintf(stderr, "growth: malloc(%zu) returned NULL\n", bytes);
+        exit(1);
+    }
+    return p;
+}
+
+/* What reading the clock costs: a part of each time, and no small one where three calls are timed. */
+static double clock_ns(void)
+{
+    double least = 1e9;
+    for (int i = 0; i < 100; i++) {
+        double start = cpu_ns(), ns = cpu_ns() - start;
+        least = ns < least ? ns : least;
+    }
+    return least;
+}
+
+static double ns_since(double start)
+{
+    double ns = cpu_ns() - start - clock_ns();
+    return ns > 1 ? ns : 1;
+}
+
+/* ---- The two situations ---- */
+
+static struct cost beside_live_blocks(size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        blocks[i] = allocate(64);
+    size_t pairs = CALLS;
+    tested.free(allocate(64)); /* the heap may grow for it */
+    double seen = visits(), start = cpu_ns(), ns = 0;
+    size_t done = 0;
+    do { /* at least so many, and for 2 ms; stage 1 needs that for one pair of a hundred thousand blocks */
+        for (size_t i = 0; i < pairs; i++)
+            tested.free(allocate(64));
+        done += pairs;
+        ns = cpu_ns() - start;
+    } while (ns < 2e6 && !MM_COUNT);
+    return (struct cost){ns / (double)done, (visits() - seen) / (double)done};
+}
+
+/*
+ * Ordered by size, the smallest first; freed from the largest on, so that the large ones end up last in a list
+ * that puts what is freed in front. Each malloc takes away one that fits; only so many are measured.
+ */
+static struct cost among_free_blocks(size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        blocks[i] = allocate(SMALLEST + i * CLASSES / n * STEP);
+        allocate(16);
+    }
+    for (size_t i = n; i-- > 0;)
+        tested.free(blocks[i]);
+    size_t fitting = n / CLASSES, calls = fitting < 100 ? fitting : 100;
+    double seen = visits(), start = cpu_ns();
+    for (size_t i = 0; i < calls; i++)
+        taken[i] = allocate(LARGEST);
+    double ns = ns_since(start);
+    return (struct cost){ns / (double)calls, (visits() - seen) / (double)calls};
+}
+
+/* ---- Running ---- */
+
+struct report {
+    struct cost cost;
+    double seconds; /* in all, to make the blocks too */
+};
+
+/* In a process of its own: a fresh heap. */
+static struct report run(struct cost (*situation)(size_t), size_t n)
+{
+    int ends[2], status;
+    struct report report = {{0, 0}, -1};
+    if (pipe(ends) != 0)
+        exit(1);
+    pid_t child = fork();
+    if (child == 0) {
+        double start = cpu_ns();
+        report.cost = situation(n);
+        report.seconds = (cpu_ns() - start) * 1e-9;
+        _exit(write(ends[1], &report, sizeof report) != sizeof report);
+    }
+    close(ends[1]);
+    if (child < 0 || read(ends[0], &report, sizeof report) != sizeof report || waitpid(child, &status, 0) < 0)
+        exit(1);
+    close(ends[0]);
+    return report;
+}
+
+/* Of a few repetitions the quickest: what other programs do adds time and never takes any away. */
+static struct report quickest(struct cost (*situation)(size_t), size_t n)
+{
+    struct report best = run(situation, n);
+    for (int i = 1; i < 15 && !MM_COUNT && best.seconds * i < 0.3; i++) {
+        struct report again = run(situation, n);
+        if (again.cost.ns < best.cost.ns)
+            best = again;
+    }
+    return best;
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t numbers[] = {100, 300, 1000, 3000, 10000, 30000, 100000, 300000, MOST_BLOCKS};
+    if (argc != 5)
+        return 2;
+    find_allocator(argv[2]);
+    struct cost (*situation)(size_t) = strcmp(argv[3], "live") == 0 ? beside_live_blocks : among_free_blocks;
+    double limit = atof(argv[4]), before = 0, last = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        double expected = before > 0 ? last * (last / before) : 0;
+        if (expected > limit) {
+            printf("%s,%s,%zu,,,would take %.1f s\n", argv[1], argv[3], numbers[i], expected);
+            break;
+        }
+        struct report r = quickest(situation, numbers[i]);
+        if (MM_COUNT)
+            printf("%s,%s,%zu,,%.6g,\n", argv[1], argv[3], numbers[i], r.cost.visits);
+        else
+            printf("%s,%s,%zu,%.6g,,\n", argv[1], argv[3], numbers[i], r.cost.ns);
+        fflush(stdout);
+        before = last;
+        last = r.seconds;
+    }
+    return 0;
+}
