@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the suite of each stage, all of them even if one fails, and shows the first failures in full: one mistake
-# in a stage makes many tests fail, and a screen holds few.
+# Runs the suite of each stage, all of them even if one fails, and shows the simplest failures in full, those after
+# the fewest steps: one mistake in a stage makes many tests fail, and a screen holds few.
 # Usage: tests/suite.sh BUILD STAGE...   (environment: only=PATTERN of suite/test, all=1 shows every failure)
 set -u
 build=$1
@@ -23,8 +23,21 @@ for stage; do
             next
         }
         { sub(/^\[----\] ? ? ?/, "    "); text = text $0 "\n" }
-        /^\[FAIL\]/ { if (++failures <= shown) printf "%s\n", text; text = "" }
+        /^    steps / || /: operation [0-9]+ of / {
+            match($0, /[(][0-9]+, then|operation [0-9]+/) # those of a test before the last few, those of a trace
+            split(substr($0, RSTART, RLENGTH), words, /[^0-9]+/)
+            steps = words[2] + gsub(/; /, "; ")
+        }
+        /^\[FAIL\]/ { texts[++failures] = text; rank[failures] = steps; text = ""; steps = 0 }
         END {
+            for (n = 1; n <= failures && n <= shown; n++) {
+                simplest = 0
+                for (i = 1; i <= failures; i++)
+                    if (!(i in printed) && (simplest == 0 || rank[i] < rank[simplest]))
+                        simplest = i
+                printed[simplest] = 1
+                printf "%s\n", texts[simplest]
+            }
             if (failures > shown)
                 printf "... and %d more failures; all of them: %s\n\n", failures - shown, hint
             if (!finished)
