@@ -1,10 +1,12 @@
-/* replay.c - run a trace on a stage: make stage=N replay, shrink, show. */
+/* replay.c - run a trace on a stage: make stage=N replay, shrink, show; and random ones: make stress. */
+#define _POSIX_C_SOURCE 200809L /* isatty */
 #include "generate.h"
 #include "run.h"
 #include "shrink.h"
 #include "stage_file.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static _Noreturn void stop(const char *line)
 {
@@ -12,11 +14,11 @@ static _Noreturn void stop(const char *line)
     exit(2);
 }
 
-/* How often the whole heap is checked unless told: so that it is about this many times. */
+/* How often the whole heap is checked unless told: each time, or in a long trace about 2,000 times. */
 static size_t default_every(const struct trace *trace)
 {
-    enum { CHECKS = 20000 };
-    return 1 + trace->count / CHECKS;
+    enum { LONG = 20000, CHECKS = 2000 };
+    return trace->count <= LONG ? 1 : trace->count / CHECKS;
 }
 
 static int replay(const char *file, const struct trace *trace, const struct engine_options *options)
@@ -88,11 +90,37 @@ static int show(
     return failed;
 }
 
+/* Random operations, in heaps of 100,000 each. */
+static int stress(uint64_t seed, size_t operations, const char *save)
+{
+    enum { EACH = 100000, EVERY = 20 };
+    struct engine_options options = engine_defaults;
+    options.every = EVERY;
+    for (size_t done = 0; done < operations; done += EACH, seed++) {
+        struct trace trace = {.ops = NULL};
+        generate_random(&trace, seed, operations - done < EACH ? operations - done : EACH);
+        struct run_result result;
+        run_exactly(&trace, &options, &result);
+        if (isatty(STDERR_FILENO))
+            fprintf(stderr, "\r%s: %3zu %%\r", stage_file, 100 * done / operations);
+        if (result.failure.fault != ENGINE_SOUND) {
+            printf(
+                "%s: random operations failed; again with seed=%llu\n", stage_file, (unsigned long long)seed);
+            shrink_report(stdout, NULL, &trace, &options, &result, save);
+            return 1;
+        }
+        trace_release(&trace);
+    }
+    printf("%s: %zu random operations, all good\n", stage_file, operations);
+    return 0;
+}
+
 /* ---- Arguments ---- */
 
 static const char usage[] = "usage: replay replay|shrink|show TRACE [every=K] [step=K] [save=PATH]\n"
                             "       replay decode FILE\n"
-                            "       replay random SEED OPERATIONS";
+                            "       replay random SEED OPERATIONS\n"
+                            "       replay stress SEED OPERATIONS SAVE";
 
 /* "every=12"; anything but a number from 1 on ends the program. */
 static bool number_argument(const char *argument, const char *name, size_t *number)
@@ -148,6 +176,8 @@ int main(int argc, char **argv)
         print_random(argv[2], argv[3]);
         return 0;
     }
+    if (strcmp(command, "stress") == 0 && argc == 5)
+        return stress(strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10), argv[4]);
     struct trace trace;
     char error[TRACE_ERROR_BYTES];
     if (!trace_read(&trace, file, error))

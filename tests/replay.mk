@@ -62,6 +62,12 @@ exhaustive: $(SELECTED:%=exhaustive/%) ## [stage=N] [depth=6]: every sequence of
 $(SELECTED:%=exhaustive/%): exhaustive/%: $(B)/engine/%/exhaustive
 	@$< $(or $(depth),6) $(B)/fail-$*
 
+.PHONY: stress $(SELECTED:%=stress/%)
+stress: $(SELECTED:%=stress/%) ## [stage=N] [operations=10000000] [seed=1]: random operations, many of them
+
+$(SELECTED:%=stress/%): stress/%: $(B)/engine/%/replay
+	@$< stress $(or $(seed),1) $(or $(operations),10000000) $(B)/fail-$*
+
 # With the sanitizers in: the fuzzer, and a replay to shrink what it finds. Only the stage is watched for coverage:
 # an input is new if it reaches something new there.
 FUZZ_CC := clang -std=c11 $(NO_BUILTIN) -Icommon -Itests -DMM_COUNT=1 -O2 -g -fsanitize=address,undefined \

@@ -84,7 +84,7 @@ struct run_end run_apart(void (*work)(struct engine_progress *progress, void *co
             signal(fatal[i], SIG_DFL);
         dup2(fileno(messages), STDERR_FILENO);
         set_timer(ITIMER_PROF, SIGPROF, hang_seconds);
-        set_timer(ITIMER_REAL, SIGALRM, 20 * hang_seconds);
+        set_timer(ITIMER_REAL, SIGALRM, 60 * hang_seconds);
         work(watched, context);
         _exit(0);
     }
