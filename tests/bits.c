@@ -2,7 +2,7 @@
 #include "bits.h"
 #include "lab.h"
 
-TestSuite(bits, .init = lab_begin, .timeout = 30);
+TestSuite(bits, .init = lab_begin, .timeout = 120);
 
 Test(bits, round_up_is_the_least_multiple)
 {

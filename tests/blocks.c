@@ -2,7 +2,7 @@
 #include "lab.h"
 #include <stdio.h>
 
-TestSuite(blocks, .init = lab_begin, .timeout = 30);
+TestSuite(blocks, .init = lab_begin, .timeout = 120);
 
 /*
  * `count` blocks of one size, A, B, ..., side by side from the heap's start, and a fence behind them that stays in

@@ -1,7 +1,7 @@
 /* contract.c - what malloc promises, row by row of docs/contract.md. */
 #include "lab.h"
 
-TestSuite(contract, .init = lab_begin, .timeout = 30);
+TestSuite(contract, .init = lab_begin, .timeout = 120);
 
 /* Sizes that no allocator can serve: over PTRDIFF_MAX, and those that wrap around when rounded up. */
 static const size_t TOO_LARGE[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 8, SIZE_MAX - 15, SIZE_MAX - 16,

@@ -128,7 +128,13 @@ static void on_signal(int signal)
         : signal == SIGABRT ? "the stage called abort(); what it said is above"
         : signal == SIGSEGV ? "the stage crashed (segmentation fault)"
                             : "the stage crashed");
-    report(words, NULL, &before); /* as it was: the heap as it is now cannot be trusted */
+    if (signal == SIGABRT) { /* the stage has seen what is wrong, and ended its call there: so can we */
+        layout_take(&after);
+        name_blocks(&after);
+        report(words, &before, &after);
+    } else {
+        report(words, NULL, &before); /* as it was: the heap as it is now cannot be trusted */
+    }
     raise(signal);
 }
 
@@ -546,6 +552,7 @@ static _Noreturn void be_the_criminal(void (*crime)(void), int to)
     dup2(to, STDERR_FILENO);
     lab_seconds(2);
     crime();
+    __gcov_dump();
     _exit(0);
 }
 

@@ -1,10 +1,9 @@
 /* memory.c - the memory source, and what stages do when it refuses. */
 #include "lab.h"
+#include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-TestSuite(memory, .init = lab_begin, .timeout = 60);
+TestSuite(memory, .init = lab_begin, .timeout = 120);
 
 /* ---- The source ---- */
 
@@ -90,27 +89,71 @@ Test(memory, contains_knows_the_heaps_ends)
     lab_require(memory_offset(start + 100) == 100, "an offset counts from the start");
 }
 
-#ifndef LAB_SANITIZED
-/* A system that has little address space to give (ulimit -v) gives what it has. */
-static void grow_under_ulimit(void)
+#ifndef LAB_SANITIZED /* AddressSanitizer needs a lot of address space itself */
+
+/* In a process of its own, in which nothing is reserved yet. The hard limit stays, so that it can be lifted. */
+static void set_limit(int resource, rlim_t bytes)
 {
-    struct rlimit limit = {(rlim_t)1 << 30, (rlim_t)1 << 30};
-    setrlimit(RLIMIT_AS, &limit);
-    if (memory_grow(4096) == NULL || memory_grow((size_t)8 << 20) == NULL)
-        _exit(1);
+    struct rlimit limit;
+    getrlimit(resource, &limit);
+    limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : bytes;
+    setrlimit(resource, &limit);
+}
+
+static void must(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* A system that has little address space to give (ulimit -v) gives what it has. */
+static void grow_in_1_gib(void)
+{
+    set_limit(RLIMIT_AS, (rlim_t)1 << 30);
+    must(memory_grow(4096) != NULL && memory_grow((size_t)8 << 20) != NULL);
     memset(memory.start, 1, memory.bytes);
-    _exit(memory_grow((size_t)2 << 30) == NULL ? 0 : 2);
+    errno = 0;
+    must(memory_grow((size_t)2 << 30) == NULL && errno == ENOMEM);
+    set_limit(RLIMIT_AS, RLIM_INFINITY);
+}
+
+static void grow_in_nothing(void)
+{
+    set_limit(RLIMIT_AS, 0);
+    errno = 0;
+    must(memory_grow(4096) == NULL && errno == ENOMEM && memory.bytes == 0);
+    must(front_malloc(&mm_allocator, 100) == NULL);
+    set_limit(RLIMIT_AS, RLIM_INFINITY);
+    must(front_malloc(&mm_allocator, 100) != NULL);
+}
+
+/* Address space there is, but no memory behind it. */
+static void grow_without_data(void)
+{
+    must(memory_grow(4096) != NULL);
+    set_limit(RLIMIT_DATA, 4096); /* not 0: Linux then takes the hard limit, for the sake of Valgrind */
+    errno = 0;
+    must(memory_grow((size_t)8 << 20) == NULL && errno == ENOMEM && memory.bytes == 4096);
+    set_limit(RLIMIT_DATA, RLIM_INFINITY);
+    must(memory_grow((size_t)8 << 20) != NULL);
 }
 
 Test(memory, little_address_space_is_enough)
 {
-    pid_t child = fork(); /* nothing is reserved yet in this process */
-    if (child == 0)
-        grow_under_ulimit();
-    int status = -1;
-    waitpid(child, &status, 0);
-    lab_require(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a heap of 8 MiB with 1 GiB of address space");
+    lab_require(lab_commit(grow_in_1_gib).signal == 0, "a heap of 8 MiB with 1 GiB of address space");
 }
+
+Test(memory, no_address_space_is_no_crash)
+{
+    lab_require(lab_commit(grow_in_nothing).signal == 0, "NULL while there is no address space, then a heap");
+}
+
+Test(memory, no_memory_behind_the_address_space)
+{
+    lab_require(
+        lab_commit(grow_without_data).signal == 0, "NULL while no page can be had, then the heap grows");
+}
+
 #endif
 
 /* ---- Stages without memory ---- */

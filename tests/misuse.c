@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-TestSuite(misuse, .init = lab_begin, .timeout = 30);
+TestSuite(misuse, .init = lab_begin, .timeout = 120);
 
 /* ---- The crimes: set the victim, then commit one ---- */
 

@@ -1,7 +1,7 @@
 /* payload.c - the caller's bytes: where they lie, and that nobody but the caller changes them. */
 #include "lab.h"
 
-TestSuite(payload, .init = lab_begin, .timeout = 30);
+TestSuite(payload, .init = lab_begin, .timeout = 120);
 
 Test(payload, aligned_at_every_size)
 {

@@ -23,6 +23,7 @@ run_sqlite3() {
     } | env $over sqlite3 :memory:
 }
 run_threads() { env $over "$build/tests/preload_threads" "$1"; }
+run_calls() { env $over "$build/tests/preload_calls"; }
 
 for library; do
     name=${library##*/}
@@ -30,8 +31,8 @@ for library; do
         lib1-* | lib2-* | libmy1.so | libmy2.so) entries=2000 ;;
         *) entries=20000 ;;
     esac
-    for program in ls gcc python3 sqlite3 threads; do
-        if [ $program != threads ] && ! command -v $program > /dev/null; then
+    for program in ls gcc python3 sqlite3 threads calls; do
+        if [ $program != threads ] && [ $program != calls ] && ! command -v $program > /dev/null; then
             echo "$name: $program is not installed: skipped"
             continue
         fi
