@@ -44,6 +44,7 @@ $(BENCH_DIR)/lib%.so: bench/%.c $(BENCH_H) $(HEADERS) $(COMMON_C) $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fPIC -shared -fvisibility=hidden $< common/memory.c -o $@
 
+SUITES += classics
 .PHONY: bench
 ifdef suite
 bench: bench-$(suite)
@@ -85,9 +86,5 @@ check-bench:
 CHECKS += check-bench
 
 .PHONY: setup-peers
-setup-peers: ## install the mallocs that peers=all compares with
-	@command -v apt-get >/dev/null || { echo "setup-peers needs apt-get: install by hand: jemalloc, mimalloc," \
-	    "tcmalloc (gperftools), TBB's malloc, musl-gcc"; exit 1; }; \
-	as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-	$$as_root apt-get install -y --no-install-recommends libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 \
-	    libtbbmalloc2 musl-tools
+setup-peers: ## install the mallocs that peers=all compares with, and Boost for the classics
+	@tests/setup.sh libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 libtbbmalloc2 musl-tools g++ libboost-dev
