@@ -99,7 +99,7 @@ diff: ## stage=N: what changed since the stage before: the lesson
 	@diff -u --color=auto stages/$(before)/mm.c stages/$(SELECTED)/mm.c || true
 
 # What `make check` runs, in this order; the parts below add to it.
-CHECKS := check-format check-stages check-compilers check-rebuild
+CHECKS := check-format check-stages check-compilers check-rebuild test asan
 
 include $(wildcard */*.mk)
 
@@ -108,7 +108,7 @@ include $(wildcard */*.mk)
 .PHONY: check check-format check-stages check-compilers check-rebuild
 check: ## all that CI runs: format, rules, both compilers, tests, benchmark, docs
 	@failed=; for check in $(CHECKS); do \
-	    printf '== %s\n' $$check; $(MAKE) --no-print-directory $$check || failed="$$failed $$check"; \
+	    printf '== %s, at %s s\n' $$check $$SECONDS; $(MAKE) --no-print-directory $$check || failed="$$failed $$check"; \
 	done; if [ -n "$$failed" ]; then echo "check: failed:$$failed" >&2; exit 1; fi; echo "check: all passed"
 
 # Students format as they like; what is ours has one format.
