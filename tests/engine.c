@@ -53,13 +53,17 @@ struct engine {
     size_t words; /* characters of failure->words */
 };
 
+static _Noreturn void stop_for_memory(void)
+{
+    fputs("alloclab: no memory for the model of the heap\n", stderr);
+    exit(1);
+}
+
 static void *allocate(size_t count, size_t bytes)
 {
     void *p = calloc(count == 0 ? 1 : count, bytes);
-    if (p == NULL) {
-        fputs("alloclab: no memory for the model of the heap\n", stderr);
-        exit(1);
-    }
+    if (p == NULL)
+        stop_for_memory();
     return p;
 }
 
@@ -73,8 +77,6 @@ struct engine *engine_open(
     e->blocks = allocate(trace->slots, sizeof *e->blocks);
     e->live = allocate(trace->slots, sizeof *e->live);
     e->ended_by = allocate(trace->count, sizeof *e->ended_by);
-    e->cell_count = options->limit_bytes / CELL_BYTES;
-    e->cells = allocate(e->cell_count, sizeof *e->cells); /* pages that are never touched cost nothing */
     e->progress = progress == NULL ? &e->own_progress : progress;
     engine_reset(e);
     return e;
@@ -129,6 +131,20 @@ static struct model_block *live_of_stamp(const struct engine *e, uint32_t stamp)
 static uint32_t slot_of(const struct engine *e, const struct model_block *b)
 {
     return (uint32_t)(b - e->blocks);
+}
+
+/* The map is as large as the heap. */
+static void grow_map(struct engine *e)
+{
+    size_t needed = memory.bytes / CELL_BYTES;
+    if (needed <= e->cell_count)
+        return;
+    size_t count = needed + needed / 2;
+    e->cells = realloc(e->cells, count * sizeof *e->cells);
+    if (e->cells == NULL)
+        stop_for_memory();
+    memset(e->cells + e->cell_count, 0, (count - e->cell_count) * sizeof *e->cells);
+    e->cell_count = count;
 }
 
 /* An empty payload has a place of its own too. */
@@ -562,6 +578,7 @@ static bool step_allocate(struct engine *e, size_t i, bool check_all)
         return check_nothing(e, op, p) && (!check_all || check_structure(e));
     if (p == NULL && !check_null(e, op, bytes, memory.attempts - memory.growths - refusals))
         return false;
+    grow_map(e);
     if (p != NULL) {
         if (old.payload != NULL)
             forget(e, b, i);

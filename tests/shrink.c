@@ -121,7 +121,10 @@ static bool leave_out(struct shrinker *s, bool by_block)
     for (size_t part = (groups + 1) / 2; part > 0; part /= 2) {
         for (size_t from = 0; from < groups && has_time(s);) {
             struct trace candidate = without(s->trace, from, from + part, by_block);
-            if (candidate.count < s->trace->count && candidate.count > 0 && try(s, candidate)) {
+            bool is_less = candidate.count < s->trace->count && candidate.count > 0;
+            if (!is_less)
+                trace_release(&candidate);
+            if (is_less && try(s, candidate)) {
                 any = true;
                 groups = by_block ? s->trace->slots + 1 : s->trace->count;
             } else {
