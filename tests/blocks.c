@@ -313,6 +313,9 @@ Test(blocks, realloc_moves_where_there_is_no_room)
     lab_realloc(A, 2 * LAB_LARGE);
     lab_expect("free %zu, used %zu, used %zu", n, n, n);
     lab_require(mm_counts.copied >= LAB_LARGE, "all of A had to be copied");
+    lab_require(mm_counts.copied <= payload_of(n),
+        "A had %zu bytes, but realloc copied %zu: who owned the rest?", payload_of(n),
+        (size_t)mm_counts.copied);
     lab_realloc(B, 2 * LAB_LARGE);
     lab_expect("free %zu, used %zu", 2 * n, n);
 }
@@ -426,7 +429,8 @@ Test(blocks, blocks_of_every_small_size_are_reused)
         lab_free(A);
         lab_malloc(A, bytes);
         lab_require(memory.bytes == heap_bytes,
-            "a block of %zu bytes was freed; the next one of that size is there", bytes);
+            "malloc(%zu) should take the block that was freed, of just this size; the heap grew instead",
+            bytes);
         lab_free(A);
         lab_free(B);
     }

@@ -110,6 +110,16 @@ Test(check, damage_is_noticed_in_free_links, .init = begin_damage)
     unnoticed(links + LAB_LARGE - 32, 32);
 }
 
+Test(check, damage_is_noticed_in_footers, .init = begin_damage)
+{
+    if (mm_allocator.stage != 5)
+        cr_skip("stage 5 alone has footers");
+    used_and_free();
+    size_t footer = sizeof(size_t);
+    lab_require(unnoticed(header_of(lab_payload(C)) - footer, footer) == 0,
+        "the footer of a free block can change unnoticed: the block after it finds its start by that");
+}
+
 Test(check, damage_is_noticed_in_waiting_blocks, .init = begin_damage)
 {
     if (mm_allocator.stage < 4)

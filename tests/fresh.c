@@ -32,10 +32,11 @@ Test(fresh, calloc_leaves_fresh_memory_alone)
 
 Test(fresh, calloc_clears_memory_that_was_used)
 {
-    lab_calloc(A, 1, LARGE);
+    char *used = lab_calloc(A, 1, LARGE);
     lab_malloc(B, 1);
     lab_free(A);
     size_t cleared = cleared_for(C, LARGE);
+    lab_require(lab_payload(C) == used, "A was free and just as large as C: C should be in its place");
     lab_require(cleared == LARGE, "reused memory: %zu bytes were cleared, not %d", cleared, LARGE);
 }
 

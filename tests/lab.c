@@ -123,18 +123,25 @@ static void on_signal(int signal)
     handle_signals(SIG_DFL);
     alarm(2); /* reporting from a handler may hang, in a lock that was held: then this ends the process */
     char words[WORDS_BYTES];
-    snprintf(words, sizeof words, "in %s: %s", step_count == 0 ? "this test" : last_step(),
-        signal == SIGPROF   ? "no end in sight; an endless loop?"
-        : signal == SIGABRT ? "the stage called abort(); what it said is above"
-        : signal == SIGSEGV ? "the stage crashed (segmentation fault)"
-                            : "the stage crashed");
+    const char *step = step_count == 0 ? "this test" : last_step();
     if (signal == SIGABRT) { /* the stage has seen what is wrong, and ended its call there: so can we */
         layout_take(&after);
         name_blocks(&after);
-        report(words, &before, &after);
-    } else {
-        report(words, NULL, &before); /* as it was: the heap as it is now cannot be trusted */
     }
+    if (signal == SIGABRT && after.fault.invariant != 0)
+        snprintf(words, sizeof words,
+            "in %s: the stage broke its own heap, and stopped when it noticed: the block at offset %zu "
+            "breaks I%d: "
+            "%s (docs/faults.md#i%d)",
+            step, after.fault.offset, after.fault.invariant, after.fault.what, after.fault.invariant);
+    else
+        snprintf(words, sizeof words, "in %s: %s", step,
+            signal == SIGPROF   ? "no end in sight; an endless loop?"
+            : signal == SIGABRT ? "the stage called abort(); what it said is above"
+            : signal == SIGSEGV ? "the stage crashed (segmentation fault)"
+                                : "the stage crashed");
+    /* After a crash, as it was: the heap as it is now cannot be trusted. */
+    report(words, signal == SIGABRT ? &before : NULL, signal == SIGABRT ? &after : &before);
     raise(signal);
 }
 

@@ -16,6 +16,7 @@ for stage; do
     number=${stage%%-*}
     # A failure is all lines up to its [FAIL]; what a stage says on stderr stands among them.
     awk -v stage="$stage" -v shown="$shown" -v hint="make stage=$number test all=1" '
+        BEGIN { steps = 50 } # of a failure that does not say
         /^\[====\]/ {
             match($0, /Passing: [0-9]+/); passed = substr($0, RSTART + 9, RLENGTH - 9) + 0
             match($0, /Failing: [0-9]+/); failed = substr($0, RSTART + 9, RLENGTH - 9) + 0
@@ -28,7 +29,7 @@ for stage; do
             split(substr($0, RSTART, RLENGTH), words, /[^0-9]+/)
             steps = words[2] + gsub(/; /, "; ")
         }
-        /^\[FAIL\]/ { texts[++failures] = text; rank[failures] = steps; text = ""; steps = 0 }
+        /^\[FAIL\]/ { texts[++failures] = text; rank[failures] = steps; text = ""; steps = 50 }
         END {
             for (n = 1; n <= failures && n <= shown; n++) {
                 simplest = 0
