@@ -53,7 +53,7 @@ bench-%:
 else
 bench: $(BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(BENCHED))) ## compare with the system's malloc: [peers=all] [stages="1 my2 system"] [only=seq] [rounds=9] [json=F] [csv=F] [dry=1]
 	@$(BENCH_DIR)/bench --build=$(B) $(BENCH_BUILT) $(BENCH_FOCUS) \
-	    --csv='$(or $(csv),$(BENCH_DIR)/results.csv)' --json='$(or $(json),$(BENCH_DIR)/results.json)' \
+	    --csv='$(or $(csv),$(BENCH_DIR)/$(if $(dry),dry-)results.csv)' --json='$(or $(json),$(BENCH_DIR)/$(if $(dry),dry-)results.json)' \
 	    $(if $(only),--only='$(only)') $(if $(rounds),--rounds='$(rounds)') $(if $(peers),--peers='$(peers)') \
 	    $(if $(seconds),--seconds='$(seconds)') $(if $(dry),--dry-run) $(BENCHED)
 endif
