@@ -45,9 +45,18 @@ show: ## stage=N trace=FILE [step=K]: a picture of the heap after each operation
 
 # What proves the above.
 .PHONY: test-replay
-test-replay: $(B)/engine/3-no-validation/replay ## replay and shrink find, name and shrink each kind of failure
-	@tests/replay.sh $(B) $(CC) $(B)/engine/replay.o $(REPLAY_O) $(COUNT_COMMON)
-CHECKS += test-replay
+test-replay: $(B)/engine/3-no-validation/replay $(B)/engine/exhaustive.o ## replay, shrink and exhaustive find what is broken on purpose
+	@tests/replay.sh $(B) $(CC) $(REPLAY_O) $(COUNT_COMMON)
+
+# The longest sequences take a minute, fuzzing as long as one likes: shorter here.
+.PHONY: check-exhaustive check-fuzz
+check-exhaustive:
+	@$(MAKE) --no-print-directory -s exhaustive depth=5
+
+check-fuzz:
+	@for n in 1 5; do $(MAKE) --no-print-directory -s fuzz stage=$$n seconds=5 || exit 1; done
+
+CHECKS += test-replay check-exhaustive check-fuzz
 
 # The same objects are in the test suite: for the cases, the random operations and the reader.
 TEST_C += $(addprefix tests/,cases.c random.c trace_reader.c)
