@@ -111,8 +111,6 @@ struct engine_totals engine_totals(const struct engine *e)
     return (struct engine_totals){e->refused, e->peak_payload_bytes, memory.peak_bytes};
 }
 
-bool engine_is_live(const struct engine *e, uint32_t slot) { return e->blocks[slot].payload != NULL; }
-
 static uint32_t stamp_of(const struct engine *e, size_t op) { return e->base + (uint32_t)op + 1; }
 static size_t op_of(const struct engine *e, uint32_t stamp) { return stamp - e->base - 1; }
 

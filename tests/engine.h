@@ -91,8 +91,6 @@ void engine_reset(struct engine *e);
 /* Run operation number `op`. False: something does not hold, see *failure. */
 bool engine_step(struct engine *e, size_t op, bool check_all, struct engine_failure *failure);
 
-bool engine_is_live(const struct engine *e, uint32_t slot);
-
 struct engine_totals {
     size_t refused; /* operations that got no memory */
     size_t peak_payload_bytes; /* most bytes asked for and live at once */
