@@ -35,14 +35,16 @@ branches='--rc lcov_branch_coverage=1 --rc genhtml_branch_coverage=1'
 awk -v root="$PWD/" '
     function percent(part, all) { return all == 0 ? 100 : 100 * part / all }
     FILENAME == "tests/uncovered.txt" {
-        if (!/^#/ && split($0, field, " \\| ") == 2) reason[field[1]] = field[2]
+        if (!/^#/ && split($0, field, " \\| ") == 3) { places[++n] = field[1]; parts[n] = field[2]; reasons[n] = field[3] }
         next
     }
-    function why(fragment) { for (fragment in reason) if (index(source[line], fragment)) return reason[fragment] }
+    function why(i) {
+        for (i in reasons) if (index(file, places[i]) == 1 && index(source[line], parts[i])) return reasons[i]
+    }
     /^SF:/ {
         file = substr($0, 4); sub(root, "", file)
-        lines = hit = branches = taken = n = 0
-        while ((getline text < file) > 0) source[++n] = text
+        lines = hit = branches = taken = length_read = 0
+        while ((getline text < file) > 0) source[++length_read] = text
         close(file)
     }
     /^DA:/ {

@@ -3,6 +3,7 @@
  * while there are others. It prints one line, and exits with 1 at the first answer that is wrong.
  */
 #define _GNU_SOURCE /* memalign and the like */
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -98,6 +99,14 @@ static void refused_calls(void)
     use(p);
 }
 
+/* Over a stage, what was allocated so far lies in its heap. */
+static void heap_was_used(void)
+{
+    size_t (*peak_heap_bytes)(void);
+    *(void **)&peak_heap_bytes = dlsym(RTLD_DEFAULT, "mm_peak_heap_bytes");
+    must(peak_heap_bytes == NULL || peak_heap_bytes() >= 50000, "mm_peak_heap_bytes()");
+}
+
 static void *all_calls(void *unused)
 {
     (void)unused;
@@ -114,6 +123,7 @@ int main(void)
     enum { THREADS = 3 };
     pthread_t threads[THREADS];
     all_calls(NULL);
+    heap_was_used();
     for (int i = 0; i < THREADS; i++)
         must(pthread_create(&threads[i], NULL, all_calls, NULL) == 0, "pthread_create");
     all_calls(NULL);

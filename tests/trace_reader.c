@@ -166,6 +166,7 @@ Test(trace_reader, names_file_line_and_reason)
     expect_error("x.trace", "a 1 2x\n", "x.trace:1: expected a size in bytes, found 2x");
     expect_error("x.trace", "a 1 -2\n", "x.trace:1: expected a size in bytes, found -2");
     expect_error("x.trace", "c 1 2\n", "x.trace:1: expected a size in bytes, found the end of the line");
+    expect_error("x.trace", "c 1\n", "x.trace:1: expected a count, found the end of the line");
     expect_error("x.trace", "m 1\n", "x.trace:1: expected an alignment, found the end of the line");
     expect_error("x.trace", "a 1 2 3\n", "x.trace:1: expected the end of the line, found 3");
     expect_error("x.trace", "a 1 18446744073709551616\n", "x.trace:1: a size in bytes does not fit 64 bits");
