@@ -23,7 +23,7 @@ for stage; do
             finished = 1
             next
         }
-        { sub(/^\[----\] ? ? ?/, "    "); text = text $0 "\n" }
+        { sub(/^\[----\] ? ? ?/, "    "); sub(/: [(][0-9.]+s[)]$/, ""); text = text $0 "\n" }
         /^    steps / || /: operation [0-9]+ of / {
             match($0, /[(][0-9]+, then|operation [0-9]+/) # those of a test before the last few, those of a trace
             split(substr($0, RSTART, RLENGTH), words, /[^0-9]+/)
