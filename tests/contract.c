@@ -113,7 +113,7 @@ Test(contract, calloc_refuses_a_product_that_overflows)
     some_blocks();
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
         lab_require(lab_calloc(F, factors[i][0], factors[i][1]) == NULL,
-            "calloc(%zu, %zu): the product does not fit", factors[i][0], factors[i][1]);
+            "calloc(%zu, %zu) must return NULL: the product does not fit", factors[i][0], factors[i][1]);
     still_usable();
 }
 
@@ -122,21 +122,25 @@ Test(contract, reallocarray_refuses_a_product_that_overflows)
     some_blocks();
     errno = 0;
     void *moved = front_realloc(&mm_allocator, lab_payload(A), front_product(SIZE_MAX / 2 + 1, 2));
-    lab_require(moved == NULL && errno == ENOMEM, "reallocarray(A, 2^63, 2): NULL and ENOMEM");
+    lab_require(moved == NULL && errno == ENOMEM,
+        "reallocarray(A, 2^63, 2) must return NULL, with ENOMEM: the product does not fit");
     lab_check();
     moved = front_realloc(&mm_allocator, NULL, front_product(SIZE_MAX, 3));
-    lab_require(moved == NULL, "reallocarray(NULL, 2^64-1, 3): NULL");
+    lab_require(moved == NULL, "reallocarray(NULL, 2^64-1, 3) must return NULL: the product does not fit");
     still_usable();
 }
 
 Test(contract, reallocarray_multiplies)
 {
     lab_malloc(A, 100);
+    lab_note("p = reallocarray(NULL, 30, 7)");
     char *moved = front_realloc(&mm_allocator, NULL, front_product(30, 7));
     lab_require(moved != NULL && front_usable_size(&mm_allocator, moved) >= 210, "30 times 7 bytes: 210");
     memset(moved, 1, 210);
+    lab_note("p = reallocarray(p, 300, 7)");
     moved = front_realloc(&mm_allocator, moved, front_product(300, 7));
     lab_require(moved != NULL && moved[0] == 1 && moved[209] == 1, "reallocarray keeps the bytes");
+    lab_note("free(p)");
     front_free(&mm_allocator, moved);
     lab_check();
 }
@@ -195,8 +199,8 @@ Test(contract, aligned_alloc_refuses_what_is_no_power_of_two)
     for (size_t i = 0; i < sizeof alignments / sizeof *alignments; i++) {
         errno = 0;
         void *payload = front_aligned_alloc(&mm_allocator, alignments[i], 100);
-        lab_require(
-            payload == NULL && errno == EINVAL, "aligned_alloc(%zu, 100): NULL and EINVAL", alignments[i]);
+        lab_require(payload == NULL && errno == EINVAL,
+            "aligned_alloc(%zu, 100) must return NULL, with EINVAL", alignments[i]);
     }
     lab_check();
     still_usable();
@@ -224,11 +228,13 @@ Test(contract, posix_memalign_answers_with_its_result)
     static const size_t wrong[] = {0, 1, 2, 4, 7, 24, 100};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         lab_require(front_posix_memalign(&mm_allocator, &out, wrong[i], 100) == EINVAL,
-            "posix_memalign with alignment %zu: EINVAL", wrong[i]);
-    lab_require(front_posix_memalign(&mm_allocator, &out, 64, SIZE_MAX) == ENOMEM, "2^64-1 bytes: ENOMEM");
-    lab_require(out == mark, "what fails leaves the caller's pointer alone");
-    lab_require(errno == EXDEV, "posix_memalign leaves errno alone");
-    lab_require(front_posix_memalign(&mm_allocator, &out, 64, 100) == 0, "64 is a fine alignment");
+            "posix_memalign with alignment %zu must return EINVAL", wrong[i]);
+    lab_require(front_posix_memalign(&mm_allocator, &out, 64, SIZE_MAX) == ENOMEM,
+        "posix_memalign of 2^64-1 bytes must return ENOMEM");
+    lab_require(out == mark, "a posix_memalign that fails must leave the caller's pointer alone");
+    lab_require(errno == EXDEV, "posix_memalign must leave errno alone");
+    lab_require(front_posix_memalign(&mm_allocator, &out, 64, 100) == 0,
+        "posix_memalign with alignment 64 must return 0");
     lab_require(is_aligned(out, 64), "aligned to 64");
     front_free(&mm_allocator, out);
 }
@@ -241,8 +247,11 @@ Test(contract, usable_size_of_null_is_0)
 Test(contract, success_leaves_errno_alone)
 {
     errno = EXDEV;
+    lab_note("p = malloc(100)");
     void *p = front_malloc(&mm_allocator, 100);
+    lab_note("p = realloc(p, 100000)");
     p = front_realloc(&mm_allocator, p, 100000);
+    lab_note("calloc(10, 1000)");
     void *q = front_calloc(&mm_allocator, 10, 1000);
     lab_require(
         errno == EXDEV, "a call that succeeds has no error to report, also when the heap grew for it");

@@ -294,7 +294,7 @@ static struct mm_fault mm_check(void)
     if (before != NULL && after(before) != heap_end())
         return fault(1, before, "no block starts where it ends");
     if (before != NULL && after(before)->header != (USED | QUICK | (is_free(before) ? 0 : PREV_USED)))
-        return fault(3, after(before), "the end marker is damaged");
+        return fault(3, after(before), "the end marker is damaged, or its PREV_USED flag is wrong");
 
     for (unsigned list = 0; list < CLASSES; list++) {
         struct block *prev = NULL;
