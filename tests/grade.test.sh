@@ -59,7 +59,7 @@ with '#include "/etc/passwd"' | add reads-files
 with '#include "/dev/zero"' | add reads-for-ever
 mkdir "$class/links" && ln -s /etc/passwd "$class/links/mm.c"
 
-kit=$kit out=$dir/out seconds=${SECONDS_EACH:-40} jobs='' parallel='' tests/grade.class.sh "$class" "$n" > "$dir/said" 2>&1 ||
+kit=$kit out=$dir/out seconds=${SECONDS_EACH:-90} jobs='' parallel='' tests/grade.class.sh "$class" "$n" > "$dir/said" 2>&1 ||
     bad "make grade-class failed"
 cat "$dir/said"
 
@@ -91,7 +91,7 @@ expect links 0 0 'not a plain file'
 grep -rq 'root:' "$dir/out" && bad "a submission read a file of the grader's"
 
 # The same to the digit.
-tests/grade.py one --quiet --kit "$kit" --stage "$n" --seconds "${SECONDS_EACH:-40}" --out "$dir/again" "$class/crashes/mm.c"
+tests/grade.py one --quiet --kit "$kit" --stage "$n" --seconds "${SECONDS_EACH:-90}" --out "$dir/again" "$class/crashes/mm.c"
 cmp "$dir/again" "$dir/out/crashes.json" || bad "graded twice, the results differ"
 
 # ---- Formats ----
