@@ -134,7 +134,8 @@ check-rebuild: all
 ##@ Install
 
 # The lab itself needs a C compiler and make. The rest is for tests, coverage, formatting, pictures and docs.
-PACKAGES := libcriterion-dev pkg-config lcov clang clang-format valgrind jq python3
+PACKAGES := libcriterion-dev pkg-config lcov clang clang-format valgrind gdb jq python3 patch parallel bubblewrap gnuplot-nox \
+    mkdocs mkdocs-material
 
 .PHONY: setup
 setup: ## install what the tests and reports need (sudo only if you are not root)
