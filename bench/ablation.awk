@@ -17,7 +17,7 @@ file == 2 {
         known[$2] = 1
         workload[++workloads] = $2
     }
-    if ($column["ms"] > 0)
+    if ($column["ms"] ~ /^[0-9]/)
         ms[$1, $2] = $column["ms"]
 }
 

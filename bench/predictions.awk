@@ -13,7 +13,7 @@ file == 1 {
 }
 
 file == 2 && FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-file == 2 && $column["ms"] > 0 { ms[$1, $2] = $column["ms"] }
+file == 2 && $column["ms"] ~ /^[0-9]/ { ms[$1, $2] = $column["ms"] }
 
 END {
     seven = "seq random fill large frag realloc mixed"

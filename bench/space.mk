@@ -14,10 +14,11 @@ SUITES += space
 bench-space: $(COUNTED:%=$(B)/space/%) $(TRACE_BENCH_PARTS) $(BENCH_DIR)/bench $(SPACE_LOADS:%=$(B)/traces/%.trace) ## peak heap, and where its bytes are: [only="uniform log"] [peers=all] [limit=10]
 	@$(BENCH_DIR)/trace_bench --build=$(B) --dry-run --csv=$(BENCH_DIR)/space-resident.csv \
 	    $(if $(peers),--peers='$(peers)') system -- $(SPACE_CHOSEN) > $(BENCH_DIR)/space-resident.txt
-	@$(B)/space/$(firstword $(COUNTED)) > $(BENCH_DIR)/space.csv
+	@$(B)/space/$(firstword $(COUNTED)) > $(BENCH_DIR)/space.new
 	@for s in $(COUNTED); do [ ! -t 2 ] || printf '\r%-40s' $$s >&2; \
-	    $(B)/space/$$s $$s $(or $(limit),10) $(SPACE_CHOSEN) >> $(BENCH_DIR)/space.csv || exit 1; done; \
+	    $(B)/space/$$s $$s $(or $(limit),10) $(SPACE_CHOSEN) >> $(BENCH_DIR)/space.new || exit 1; done; \
 	    [ ! -t 2 ] || printf '\r%40s\r' '' >&2
+	@mv $(BENCH_DIR)/space.new $(BENCH_DIR)/space.csv
 	@$(BENCH_DIR)/bench $(BENCH_BUILT) --title='space'
 	@awk -v loads='$(if $(only),$(only),$(SPACE_LOADS))' -f bench/space.awk $(BENCH_DIR)/space-resident.csv $(BENCH_DIR)/space.csv
 	@echo; echo "raw figures: $(BENCH_DIR)/space.csv, $(BENCH_DIR)/space-resident.csv"
