@@ -122,8 +122,9 @@ static inline struct block *grow_heap(size_t bytes)
     struct block *tail = free_last();
     if (tail == NULL)
         return append_block(heap_start() == NULL ? wanted + 2 * EDGE : wanted);
+    size_t missing = wanted - block_size(tail);
     take_free(tail);
-    struct block *b = append_block(wanted - block_size(tail));
+    struct block *b = append_block(missing < MIN_BLOCK ? MIN_BLOCK : missing); /* room for its header */
     if (b == NULL) {
         release(tail);
         return NULL;

@@ -15,6 +15,7 @@ enum {
     DIRTIES, /* fresh memory is not zero, so calloc need not clear it */
     OVERLAPS, /* malloc gives a block out twice */
     MISALIGNS,
+    WRITES_BEYOND, /* past the heap's end */
     LEAVES_HEAP, /* malloc returns memory that is not the heap's */
     IS_SMALL, /* malloc_usable_size is too small */
     REFUSES, /* malloc returns NULL without a reason */
@@ -46,6 +47,8 @@ static void *broken_malloc(size_t bytes)
         errno = EINVAL;
     if (p == NULL)
         return NULL;
+    if (BROKEN == WRITES_BEYOND && bytes > 1000)
+        memory.start[memory.bytes + 8] = 1;
     if (BROKEN == DIRTIES && bytes > 1000)
         p[bytes / 2] = 1;
     last_given = p;

@@ -543,7 +543,29 @@ static bool check_given(struct engine *e, const struct model_block *b)
     return b->payload == NULL || e->options.brief || check_payload(e, b);
 }
 
-static bool check_structure(struct engine *e) { return check_invariants(e) && check_used(e); }
+/* What the heap has not grown to yet is zero, as it came from the system. Only what is sure to be readable. */
+static bool check_beyond(struct engine *e)
+{
+    enum { PAGE = 4096, LOOKED_AT = 64 };
+    size_t rest = (PAGE - memory.bytes % PAGE) % PAGE;
+    for (size_t i = memory.bytes; i < memory.bytes + (rest < LOOKED_AT ? rest : LOOKED_AT); i++) {
+        if (memory.start[i] == 0)
+            continue;
+        say_start(e, TRACE_NULL);
+        say(e,
+            "the stage wrote past the end of the heap: the byte at offset %zu is not zero, the heap ends at "
+            "%zu",
+            i, memory.bytes);
+        e->failure->offset = i;
+        return fail(e, ENGINE_BEYOND, 0);
+    }
+    return true;
+}
+
+static bool check_structure(struct engine *e)
+{
+    return check_invariants(e) && check_used(e) && check_beyond(e);
+}
 
 static bool step_free(struct engine *e, size_t i, bool check_all)
 {

@@ -6,8 +6,8 @@
  *   - what the operation returned: aligned, inside the heap, large enough, apart from all live payloads;
  *     zeroed if by calloc, the old bytes kept if by realloc; NULL only where there was no memory, with the
  *     right errno;
- *   - all invariants (check()), every byte of every live payload, and that the used blocks are exactly the
- *     live ones.
+ *   - all invariants (check()), every byte of every live payload, that the used blocks are exactly the live
+ *     ones, and that nothing was written past the heap's end.
  * It stops at the first operation after which something does not hold, and says in words what.
  *
  * The model lives in the system's memory: nothing is ever allocated from the heap under test.
@@ -31,6 +31,7 @@ enum engine_fault {
     ENGINE_OVERLAP, /* memory that belongs to a live block was given out */
     ENGINE_MISALIGNED, /* detail: the alignment asked for */
     ENGINE_OUTSIDE, /* not, or not all, inside the heap */
+    ENGINE_BEYOND, /* the stage wrote past the heap's end */
     ENGINE_SMALL, /* malloc_usable_size is less than was asked for, or more than the block */
     ENGINE_ANSWER, /* NULL without a reason, or not NULL; detail: an enum engine_answer */
     ENGINE_LEAK, /* a used block that nobody owns */
@@ -52,7 +53,8 @@ struct engine_failure {
     size_t op; /* index of the operation in the trace */
     uint32_t slot; /* of the block that it is about, if it is about one */
     uint32_t other; /* ENGINE_OVERLAP: of the block that has the memory already */
-    size_t offset; /* ENGINE_DAMAGED, _LOST, _NOT_ZERO: of the first bad byte in its payload */
+    size_t
+        offset; /* _DAMAGED, _LOST, _NOT_ZERO: of the first bad byte in its payload; _BEYOND: in the heap */
     char words[1600]; /* what happened, some lines */
 };
 

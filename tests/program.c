@@ -131,6 +131,9 @@ static void write_assertion(const struct program *p)
         fprintf(p->out, "    assert(memory_contains(p%u) && memory_contains(p%u + %zu));\n", number, number,
             room_of(bytes) - 1);
         break;
+    case ENGINE_BEYOND:
+        fprintf(p->out, "    assert(memory.start[%zu] == 0);\n", f->offset);
+        break;
     case ENGINE_SMALL:
         fprintf(p->out, "    assert(front_usable_size(a, p%u) >= %zu);\n", number, bytes);
         break;

@@ -68,6 +68,7 @@ try LOSES_BYTES 'realloc must keep the first [0-9]* bytes of id [0-9]*, but byte
 try DIRTIES 'that calloc returned is 0x01, not zero' 1
 try OVERLAPS 'it returned memory that is still in use' 2
 try MISALIGNS 'which is not aligned to 16' 1
+try WRITES_BEYOND 'the stage wrote past the end of the heap' 1
 try LEAVES_HEAP 'are not inside the heap' 1
 try IS_SMALL 'malloc_usable_size says that id [0-9]* has [0-9]* bytes' 1
 try REFUSES 'it returned NULL, but the memory source refused nothing' 1
