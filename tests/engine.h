@@ -53,8 +53,7 @@ struct engine_failure {
     size_t op; /* index of the operation in the trace */
     uint32_t slot; /* of the block that it is about, if it is about one */
     uint32_t other; /* ENGINE_OVERLAP: of the block that has the memory already */
-    size_t
-        offset; /* _DAMAGED, _LOST, _NOT_ZERO: of the first bad byte in its payload; _BEYOND: in the heap */
+    size_t offset; /* of the bad byte: in the payload, for ENGINE_BEYOND in the heap */
     char words[1600]; /* what happened, some lines */
 };
 
