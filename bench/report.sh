@@ -63,15 +63,6 @@ have() # FILE COMMAND
     return 1
 }
 
-absent() { echo "<p class=absent>Not measured yet. Type <code>$1</code>, then <code>make report</code>.</p>"; }
-
-chart() # NAME WHAT
-{
-    echo "<figure role=img aria-label=\"$2\">"
-    sed -n '/^<svg/,$p' "$out/$1.svg" | sed '/^<style>/d'
-    echo "</figure>"
-}
-
 # ---- The charts ----
 
 ladder()
@@ -81,6 +72,7 @@ ladder()
             printf "\"%s\" %g %g %g %d\n", shown($1), $2, $3, $4, tint($1) }' > "$out/ladder.dat"
     draw ladder bars $((90 + 30 * $(wc -l < "$out/ladder.dat"))) \
         "rows=$(wc -l < "$out/ladder.dat"); $(awk '{ if (!m || $(NF-2) < m) m = $(NF-2); if ($(NF-1) > M) M = $(NF-1) } END { printf "least=%g; most=%g", m / 1.5, M * 3 }' "$out/ladder.dat"); xtext='time, as a multiple of the system’s malloc'"
+    figure ladder 'Time of each stage against the system’s malloc'
 }
 
 ratios()
@@ -94,14 +86,23 @@ ratios()
           printf "%d %g %g %g %d %s\n", row[$2], $c["ratio"], low, high, tint($1), $2 }' \
         "$measured/results.csv" > "$out/ratios.dat"
     draw ratios dots 700 "$(rows "$out/ratios.dat"); $(legend "$out/ratios.dat"); xtext='time, as a multiple of the system’s malloc; bars: 95 % interval'"
+    figure ratios 'Time on each workload against the system’s malloc'
 }
 
-growth() # live|free WORDS
+growth_of() # live|free WORDS
 {
     awk -F , -v kind="$1" "$names"'$2 == kind && $4 != "" {
         if ($1 != last) { printf "%s# %d %s\n", last == "" ? "" : "\n\n", tint($1), $1; last = $1 }
         print $3, $4 }' "$measured/growth.csv" > "$out/growth-$1.dat"
     draw "growth-$1" lines 430 "$(legend "$out/growth-$1.dat"); xtext='$2'; ytext='nanoseconds'"
+}
+
+growth()
+{
+    growth_of live 'live blocks of 64 bytes'
+    growth_of free 'free blocks of mixed sizes, 1 in 33 large enough'
+    figure growth-live 'Time against live blocks' 'A malloc and free beside many live blocks'
+    figure growth-free 'Time against free blocks' 'A malloc among many free blocks'
 }
 
 space()
@@ -120,6 +121,7 @@ space()
                     sum = 0; for (i = 6; i <= 14; i++) printf " %.2f", sum += part[stage[s], load[l], i]
                     print "" } } }' "$measured/space.csv" > "$out/space.dat"
     draw space stacked $((190 + 19 * $(wc -l < "$out/space.dat"))) "rows=$(wc -l < "$out/space.dat")"
+    figure space 'Parts of the heap'
 }
 
 ablation()
@@ -131,6 +133,7 @@ ablation()
         "$measured/ablation.csv" > "$out/ablation.dat"
     draw ablation bars $((90 + 30 * $(wc -l < "$out/ablation.dat"))) \
         "rows=$(wc -l < "$out/ablation.dat"); least=0.3; most=600; xtext='time, as a multiple of the system’s malloc'"
+    figure ablation 'Time of each idea with and without validation'
 }
 
 traces()
@@ -151,6 +154,7 @@ traces()
                     printf "%d %g %g %g %d %s\n", row[trace[t]], x, x, x, tint(name), trace[t] } } }' \
         "$measured/traces.csv" > "$out/traces.dat"
     draw traces dots 820 "$(rows "$out/traces.dat"); $(legend "$out/traces.dat"); xtext='calls per second, as a multiple of the system’s malloc'"
+    figure traces 'Speed on traces of real programs'
 }
 
 # Of several rounds the quickest, as the tables of the classics have it.
@@ -169,6 +173,7 @@ lists()
                     if (best) { label = who; sub(/-.*/, "", label); printf "\"%s, %s\" %g %d\n", variant[v], label == "system" ? label : "stage " label, best, who == "system" ? 7 : 5 } } } }' \
         "$measured/classics.csv" > "$out/lists.dat"
     draw lists plain $((90 + 28 * $(wc -l < "$out/lists.dat"))) "rows=$(wc -l < "$out/lists.dat"); least=1; most=80; margin=24; xtext='nanoseconds for each node, built and removed'"
+    figure lists 'Time for each list node' 'A list of 65,536 nodes'
 }
 
 small()
@@ -181,6 +186,7 @@ small()
         END { for (k in best) printf "%g\t\"%s\" %g %d\n", best[k], k, best[k], tints[k] }' "$measured/classics.csv" |
         sort -g | cut -f 2 > "$out/small.dat"
     draw small plain $((90 + 26 * $(wc -l < "$out/small.dat"))) "rows=$(wc -l < "$out/small.dat"); least=0.5; most=200; margin=29; xtext='nanoseconds for each object of 8 bytes'"
+    figure small 'Time for each small object' 'Objects of 8 bytes'
 }
 
 zeroed()
@@ -197,6 +203,7 @@ zeroed()
                     if ((who[o], variant[v], bytes) in best) print bytes, best[who[o], variant[v], bytes] } }' \
         "$measured/classics.csv" > "$out/zeroed.dat"
     draw zeroed lines 400 "$(legend "$out/zeroed.dat"); xtext='bytes'; ytext='nanoseconds for each block'"
+    figure zeroed 'Time for each zeroed block' 'Zeroed memory, fresh from the system: calloc need not clear what is zero'
 }
 
 instructions()
@@ -208,9 +215,10 @@ instructions()
             printf "\"%s\" %.3g %d\n", shown(name[i]), (n[name[i], "pair"] - n["harness", "pair"]) / calls["pair"] * 2, tint(name[i]) }' \
         "$measured/instructions.csv" > "$out/instructions.dat"
     draw instructions plain $((90 + 28 * $(wc -l < "$out/instructions.dat"))) "rows=$(wc -l < "$out/instructions.dat"); least=10; most=2000; margin=17; xtext='instructions for malloc(64) and free'"
+    figure instructions 'Instructions for a malloc and free'
 }
 
-predictions_table()
+predictions()
 {
     echo '<div class=wide><table><tr><th>step<th>on<th>predicted<th>measured<th>by workload<th>verdict'
     awk -F , 'NR > 1 { printf "<tr><td>%s<td>%s<td class=number data-is=predicted>%s<td class=number data-is=measured>%s<td class=number data-is=\"by workload\">%s<td data-is=verdict>%s\n", $1, $2, $3, $4, $5, $6 }' \
@@ -220,47 +228,53 @@ predictions_table()
 
 # ---- The page ----
 
+# A section with a heading and a text; its charts are drawn by the functions of the same names, if FILE was measured.
+section() # HEADING FILE COMMAND TEXT CHART...
+{
+    echo "<h2>$1</h2><p>$4</p>"
+    if ! have "$2" "$3"; then
+        echo "<p class=absent>Not measured yet. Type <code>$3</code>, then <code>make report</code>.</p>"
+        return
+    fi
+    shift 4
+    for part; do
+        $part
+    done
+}
+
+figure() # NAME WHAT [HEADING]
+{
+    [ -z "${3-}" ] || echo "<h3>$3</h3>"
+    echo "<figure role=img aria-label=\"$2\">"
+    sed -n '/^<svg/,$p' "$out/$1.svg" | sed '/^<style>/d'
+    echo "</figure>"
+}
+
 {
     cat bench/report/head.html
     if [ -s "$measured/results.json" ]; then
-        jq -r '"<p class=machine>\(.machine); \(.compiler), \(.flags); commit \(.commit); \(.date), \(.rounds) rounds</p>"' "$measured/results.json"
+        jq -r '"<p class=machine>\(.machine); \(.compiler), \(.flags); commit \(.commit); \(.date), \(.rounds) rounds</p>"' \
+            "$measured/results.json"
     fi
-
-    echo '<h2>The ladder</h2><p>Geometric mean over the seven workloads of the time, as a multiple of the system’s malloc. Left of 1 is faster. The thin bars are 95 % intervals. <em>bump</em> and <em>freelist</em> are limits, not allocators.</p>'
-    if have results.json 'make bench'; then ladder; chart ladder 'Time of each stage against the system’s malloc'; else absent 'make bench'; fi
-
-    echo '<h2>Predicted and measured</h2><p>What the project behind this course predicted of each phase, and what is measured here. A speed-up is the time before divided by the time after.</p>'
-    if have predictions.csv 'make bench suite=predictions'; then predictions_table; else absent 'make bench suite=predictions'; fi
-
-    echo '<h2>Workload by workload</h2><p>Each dot is the median of ratios taken within a round.</p>'
-    if have results.csv 'make bench'; then ratios; chart ratios 'Time on each workload against the system’s malloc'; else absent 'make bench'; fi
-
-    echo '<h2>One idea at a time</h2><p>Each data structure with every call checking the whole heap, and without. While every call walks the heap, a better structure buys little: Amdahl’s law.</p>'
-    if have ablation.csv 'make bench suite=ablation'; then ablation; chart ablation 'Time of each idea with and without validation'; else absent 'make bench suite=ablation'; fi
-
-    echo '<h2>Growth</h2><p>A flat line is O(1). A line that climbs one decade for each decade is O(n).</p>'
-    if have growth.csv 'make bench suite=growth'; then
-        growth live 'live blocks of 64 bytes'
-        growth free 'free blocks of mixed sizes, 1 in 33 large enough'
-        echo '<h3>A malloc and free beside many live blocks</h3>'; chart growth-live 'Time against live blocks'
-        echo '<h3>A malloc among many free blocks</h3>'; chart growth-free 'Time against free blocks'
-    else absent 'make bench suite=growth'; fi
-
-    echo '<h2>Where the bytes are</h2><p>The heap when most of it is payload, by what the bytes are for; one row for each stage (with *: it was too slow, and was stopped on the way). Payload is the only part that the program asked for.</p>'
-    if have space.csv 'make bench suite=space'; then space; chart space 'Parts of the heap'; else absent 'make bench suite=space'; fi
-
-    echo '<h2>Instructions</h2><p>Counted by callgrind, the workload’s own subtracted.</p>'
-    if have instructions.csv 'make bench-instructions'; then instructions; chart instructions 'Instructions for a malloc and free'; else absent 'make bench-instructions'; fi
-
-    echo '<h2>Traces of real programs</h2><p>Right of 1 is faster than the system’s malloc. Where a dot is missing, the stage was too slow and was stopped. The last five are made to be hard.</p>'
-    if have traces.csv 'make bench suite=traces'; then traces; chart traces 'Speed on traces of real programs'; else absent 'make bench suite=traces'; fi
-
-    echo '<h2>The classics</h2>'
-    if have classics.csv 'make bench suite=classics'; then
-        echo '<h3>A list of 65,536 nodes</h3><p>Removed node by node (nice) or by destroying the pool (brute).</p>'; lists; chart lists 'Time for each list node'
-        echo '<h3>Objects of 8 bytes</h3>'; small; chart small 'Time for each small object'
-        echo '<h3>Zeroed memory, fresh from the system</h3><p>calloc need not clear what is zero already.</p>'; zeroed; chart zeroed 'Time for each zeroed block'
-    else absent 'make bench suite=classics'; fi
+    section 'The ladder' results.json 'make bench' "Geometric mean over the seven workloads of the time, as a multiple \
+of the system’s malloc. Left of 1 is faster. The thin bars are 95 % intervals. <em>bump</em> and <em>freelist</em> are \
+limits, not allocators." ladder
+    section 'Predicted and measured' predictions.csv 'make bench suite=predictions' "What the project behind this course \
+predicted of each phase, and what is measured here. A speed-up is the time before divided by the time after." predictions
+    section 'Workload by workload' results.csv 'make bench' "Each dot is the median of ratios taken within a round." ratios
+    section 'One idea at a time' ablation.csv 'make bench suite=ablation' "Each data structure with every call checking \
+the whole heap, and without. While every call walks the heap, a better structure buys little: Amdahl’s law." ablation
+    section 'Growth' growth.csv 'make bench suite=growth' "A flat line is O(1). A line that climbs one decade for each \
+decade is O(n)." growth
+    section 'Where the bytes are' space.csv 'make bench suite=space' "The heap when most of it is payload, by what the \
+bytes are for; one row for each stage (with *: it was too slow, and was stopped on the way). Payload is the only part \
+that the program asked for." space
+    section 'Instructions' instructions.csv 'make bench-instructions' "Counted by callgrind, the workload’s own \
+subtracted." instructions
+    section 'Traces of real programs' traces.csv 'make bench suite=traces' "Right of 1 is faster than the system’s malloc. \
+Where a dot is missing, the stage was too slow and was stopped. The last five are made to be hard." traces
+    section 'The classics' classics.csv 'make bench suite=classics' "A pool is destroyed as a whole (brute) or emptied \
+node by node (nice)." lists small zeroed
     echo '</main>'
 } > "$page.new"
 mv "$page.new" "$page"
