@@ -99,7 +99,7 @@ struct mm_allocator {
 
 extern const struct mm_allocator mm_allocator;
 
-/* The largest payload: larger sizes are refused, so that the difference of two pointers fits ptrdiff_t. */
+/* The largest payload, more than any heap here has room for: sums of sizes up to it cannot overflow. */
 static const size_t MM_MAX_PAYLOAD = ((size_t)1 << 42) - 4096;
 
 #endif
