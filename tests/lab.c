@@ -208,12 +208,12 @@ static void check_neighbours(const struct layout_block *first, const struct layo
     if (first->block.state != MM_FREE || second->block.state != MM_FREE)
         return;
     char one[48], other[48];
-    fail_after("%s and %s are neighbours and both free: I4%s", block_text(first, one),
+    fail_after("%s and %s are neighbours and both free (I4)%s", block_text(first, one),
         block_text(second, other),
         just_freed == NULL                    ? ""
-        : just_freed == second->block.payload ? ", merging with the block before"
-        : just_freed == first->block.payload  ? ", merging with the block after"
-                                              : ", merging");
+        : just_freed == second->block.payload ? ": what was freed was not merged with the block before it"
+        : just_freed == first->block.payload  ? ": what was freed was not merged with the block after it"
+                                              : "");
 }
 
 /* I1, I2 and I4 from the walker alone: the stage's own check() may be what is wrong. */
