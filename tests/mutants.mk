@@ -10,8 +10,8 @@ mutants: ## [stage=N] [only=NAME]: the suite on each broken allocator of tests/m
 	@$(MUTANTS) --stage '$(stage)' --only '$(only)'
 
 .PHONY: mutant
-mutant: ## name=NAME [stage=N]: what `make test` says of one of them
-	@$(if $(name),,$(error mutant needs a name: make mutant name=NAME, NAME from tests/mutants/*.mutants))$(MUTANTS) --stage '$(stage)' --show '$(name)'
+mutant: ## name=NAME [stage=N] [only='blocks/*'] [first=1]: what `make test` says of one of them
+	@$(if $(name),,$(error mutant needs a name: make mutant name=NAME, NAME from tests/mutants/*.mutants))$(MUTANTS) --stage '$(stage)' --show '$(name)' $(if $(first),--first)
 
 CHECKS += check-mutants
 .PHONY: check-mutants

@@ -197,13 +197,17 @@ def execute(run, recipe, build_dir):
     return run
 
 
-def show(run, recipe, build_dir):
+def show(run, recipe, options):
     """What `make test` would say, if the mistake were in the tree."""
-    place = build_dir / run.mutant.name
+    place = options.build / run.mutant.name
     copy_sources(run, place)
     recipe.build(run, place)
-    print(f"{run.file()}: {run.mutant.mistake}\n", flush=True)
-    subprocess.run(["tests/suite.sh", str(place), run.stage], cwd=TREE, check=False)
+    output, _ = call(["tests/suite.sh", str(place), run.stage])
+    if options.first:
+        # For the docs, which should not change with each line that is added to a test.
+        output = re.match(r"(?s).*?\n\[FAIL\][^\n]*|", output)[0]
+        output = re.sub(r"^    tests/\w+\.c:\d+: .*\n(    \n)?", "", output, flags=re.M)
+    print(f"{run.file()}: {run.mutant.mistake}\n\n{output}")
 
 
 def read_outcome(run, output, status):
@@ -261,15 +265,15 @@ def verdict(run):
 
 
 def choose(mutants, stages, options):
-    runs = []
-    seen = set()
+    """The runs that were asked for. All rules must fit, also those that are not to be run now."""
+    runs, seen = [], set()
     for m in mutants:
         for number in m.stages:
             stage = next((s for s in stages if s.split("-")[0] == number), None)
             if stage is None:
                 stop(f"{m.place}: there is no stage {number}")
             run = Run(m, stage)
-            run.text()  # all rules must fit, also those that are not to be run now
+            run.text()
             fast = (m.kind, number) not in seen
             seen.add((m.kind, number))
             if (options.stage in ("", number, stage) and fnmatch.fnmatch(m.name, f"*{options.only}*")
@@ -288,32 +292,8 @@ def print_kinds(mutants, kinds):
     print(row.format("all", len(mutants), *(sum(stage in m.stages for m in mutants) for stage in stages), "").rstrip())
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--only", default="", help="those whose name contains this pattern")
-    parser.add_argument("--stage", default="", help="those of this stage")
-    parser.add_argument("--fast", action="store_true", help="one of each kind for each stage")
-    parser.add_argument("--show", default="", help="build one, and show all that the suite says")
-    parser.add_argument("--kinds", action="store_true", help="print how many there are of each kind, and run none")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--build", type=Path, help="folder for copies and binaries")
-    parser.add_argument("--commands", type=Path, help="file with what make prints with -Bn")
-    options = parser.parse_args()
-    mutants, kinds = read_bank()
-    if options.kinds:
-        print_kinds(mutants, kinds)
-        return
-    recipe = Recipe(options.commands.read_text())
-    stages = sorted(recipe.link)
-    if options.show:
-        options.only = options.show
-    chosen = choose(mutants, stages, options)
-    if not chosen:
-        stop(f"none is called *{options.only}*{f' in stage {options.stage}' if options.stage else ''}; "
-             "the names are in tests/mutants/*.mutants")
-    if options.show:
-        show(chosen[0], recipe, options.build)
-        return
+def prove(chosen, stages, recipe, options):
+    """Run them all; the program's status says whether the suite caught each."""
     start = time.monotonic()
     # First of all the suite must pass on what is not broken: else a failure proves nothing.
     runs = [Run(None, s) for s in stages if any(run.stage == s for run in chosen)] + chosen
@@ -329,6 +309,36 @@ def main():
     for run in bad:
         print("  ".join((run.name, *verdict(run))))
     sys.exit(1 if bad else 0)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="", help="those whose name contains this pattern")
+    parser.add_argument("--stage", default="", help="those of this stage")
+    parser.add_argument("--fast", action="store_true", help="one of each kind for each stage")
+    parser.add_argument("--show", default="", help="build one, and show all that the suite says")
+    parser.add_argument("--first", action="store_true", help="with --show: the first failure, without line numbers")
+    parser.add_argument("--kinds", action="store_true", help="print how many there are of each kind, and run none")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--build", type=Path, help="folder for copies and binaries")
+    parser.add_argument("--commands", type=Path, help="file with what make prints with -Bn")
+    options = parser.parse_args()
+    mutants, kinds = read_bank()
+    if options.kinds:
+        print_kinds(mutants, kinds)
+        return
+    recipe = Recipe(options.commands.read_text())
+    stages = sorted(recipe.link)
+    if options.show:
+        mutants = [m for m in mutants if m.name == options.show]
+    chosen = choose(mutants, stages, options)
+    if not chosen:
+        stop(f"none is called {options.show or f'*{options.only}*'}{f' in stage {options.stage}' if options.stage else ''}"
+             "; the names are in tests/mutants/*.mutants")
+    if options.show:
+        show(chosen[0], recipe, options)
+    else:
+        prove(chosen, stages, recipe, options)
 
 
 if __name__ == "__main__":
