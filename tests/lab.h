@@ -29,8 +29,8 @@ enum { LAB_LARGE = 2048 };
 /* Each test starts with an empty heap: the .init of every suite. */
 void lab_begin(void);
 
-/* Processor seconds after which a test counts as an endless loop; 5 unless told. */
-void lab_seconds(unsigned seconds);
+/* Processor seconds after which a test counts as an endless loop; 3 unless told. */
+void lab_seconds(double seconds);
 
 void *lab_malloc(int name, size_t bytes);
 void *lab_calloc(int name, size_t count, size_t bytes);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the suite of each stage, all of them even if one fails, and shows the simplest failures in full, those after
-# the fewest steps: one mistake in a stage makes many tests fail, and a screen holds few.
+# the fewest steps that do not say the same: one mistake makes many tests fail, and a screen holds few.
 # Usage: tests/suite.sh BUILD STAGE...   (environment: only=PATTERN of suite/test, all=1 shows every failure)
 set -u
 build=$1
@@ -11,7 +11,9 @@ failed=
 
 for stage; do
     log=$build/tests/$stage.log
-    LC_ALL=C timeout 900 "$build/tests/$stage" -j1 --color=never --filter "${only:-*}" > "$log" 2>&1
+    hung=$build/tests/$stage.hung
+    rm -f "$hung"
+    LAB_HUNG=$hung LC_ALL=C timeout 900 "$build/tests/$stage" -j1 --color=never --filter "${only:-*}" > "$log" 2>&1
     status=$?
     number=${stage%%-*}
     # A failure is all lines up to its [FAIL]; what a stage says on stderr stands among them.
@@ -29,18 +31,27 @@ for stage; do
             split(substr($0, RSTART, RLENGTH), words, /[^0-9]+/)
             steps = words[2] + gsub(/; /, "; ")
         }
-        /^\[FAIL\]/ { texts[++failures] = text; rank[failures] = steps; text = ""; steps = 50 }
+        said == "" && /^    [^ ]/ && !/: (Assertion Failed|Unexpected signal)/ { said = $0 }
+        /^\[FAIL\]/ {
+            gsub(/[0-9]+|(after|in) [^:]*:/, "", said) # what it says of no matter which blocks
+            texts[++failures] = text; rank[failures] = steps; says[failures] = said
+            text = said = ""; steps = 50
+        }
         END {
-            for (n = 1; n <= failures && n <= shown; n++) {
+            for (left = failures; left > 0 && printed < shown; left--) {
                 simplest = 0
                 for (i = 1; i <= failures; i++)
-                    if (!(i in printed) && (simplest == 0 || rank[i] < rank[simplest]))
+                    if (!(i in done) && (simplest == 0 || rank[i] < rank[simplest]))
                         simplest = i
-                printed[simplest] = 1
+                done[simplest] = 1
+                if (shown < failures && says[simplest] in seen)
+                    continue
+                seen[says[simplest]] = 1
                 printf "%s\n", texts[simplest]
+                printed++
             }
-            if (failures > shown)
-                printf "... and %d more failures; all of them: %s\n\n", failures - shown, hint
+            if (failures > printed)
+                printf "... and %d more failures; all of them: %s\n\n", failures - printed, hint
             if (!finished)
                 printf "%s: the suite did not end\n", text stage
             printf "%s: %d passed, %d failed\n", stage, passed, failed
