@@ -18,7 +18,9 @@ comma := ,
 # ---- Which stages there are, and which was asked for ----
 
 # A folder under stages/ with an mm.c is a stage. Numbered ones first, in order, then the students' own.
-STAGES := $(sort $(patsubst stages/%/mm.c,%,$(wildcard stages/*/mm.c)))
+# One with a file DRAFT is not finished: it is built only when stage= names it.
+DRAFTS := $(filter-out $(stage) $(if $(stage),$(stage)-%),$(patsubst stages/%/DRAFT,%,$(wildcard stages/*/DRAFT)))
+STAGES := $(filter-out $(DRAFTS),$(sort $(patsubst stages/%/mm.c,%,$(wildcard stages/*/mm.c))))
 REFERENCE := $(filter 1-% 2-% 3-% 4-% 5-% 6-% 7-% 8-% 9-%,$(STAGES))
 # What is typed for a stage: 3 for 3-no-validation, my2 for my2.
 short = $(if $(filter $(1),$(REFERENCE)),$(firstword $(subst -, ,$(1))),$(1))
@@ -58,7 +60,7 @@ ALL_CFLAGS += -DMM_VALIDATE=$(validate)
 endif
 
 COMMON_C := common/count.c common/memory.c common/misuse.c
-HEADERS := $(wildcard common/*.h)
+HEADERS := $(wildcard common/*.h stages/*/*.h)
 
 # Holds the compiler and its flags, so that a change of either rebuilds what it must and nothing else.
 FLAGS_FILE := $(B)/flags
@@ -112,7 +114,7 @@ check: ## all that CI runs: format, rules, both compilers, tests, benchmark, doc
 	done; if [ -n "$$failed" ]; then echo "check: failed:$$failed" >&2; exit 1; fi; echo "check: all passed"
 
 # Students format as they like; what is ours has one format.
-FORMATTED := $(wildcard common/*.[ch] tests/*.[ch] bench/*.[ch] $(REFERENCE:%=stages/%/mm.c))
+FORMATTED := $(wildcard common/*.[ch] tests/*.[ch] bench/*.[ch] stages/6-*/*.h $(REFERENCE:%=stages/%/mm.c))
 check-format:
 	@if command -v clang-format > /dev/null; then clang-format --dry-run --Werror $(FORMATTED); \
 	else echo "check-format: skipped, no clang-format; make setup brings it"; fi
@@ -152,4 +154,4 @@ help: ## this list (the default)
 	@awk 'BEGIN { FS = ":.*## " } \
 	    /^##@ / { printf "\n%s\n", substr($$0, 5) } \
 	    /^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@printf '\nStages: %s   (stage=N picks one)\n' '$(SHORT)'
+	@printf '\nStages: %s   (stage=N picks one)\n' '$(SHORT)$(if $(DRAFTS), and the drafts $(DRAFTS))'

@@ -63,6 +63,8 @@ static inline void front_clear(const struct mm_allocator *a, void *payload, size
 static inline void *front_calloc(const struct mm_allocator *a, size_t count, size_t bytes)
 {
     size_t total = front_product(count, bytes);
+    if (a->calloc != NULL)
+        return a->calloc(total);
     size_t heap_bytes = a->thread_safe ? 0 : memory.bytes;
     void *payload = front_malloc(a, total);
     if (payload != NULL)

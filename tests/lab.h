@@ -50,7 +50,8 @@ static inline bool lab_is_live(int name) { return lab_payload(name) != NULL; }
 /* The size of a live block, header and all; measured, so that tests need not know the stage's layout. */
 size_t lab_block_bytes(int name);
 
-/* Take all free memory, under names from this one on: then only what the test frees is free. */
+/* Take all free memory, under names from this one on: then only what the test frees is free. Where blocks have no
+ * header (stage 6), free memory belongs to a size already, and nothing is taken. */
 void lab_use_up(int name);
 
 /* Check all of the above between operations. */

@@ -117,6 +117,8 @@ Test(misuse, double_free_after_realloc_moved_the_block)
 /* What was a block is the middle of a larger free one now. */
 Test(misuse, double_free_after_merging)
 {
+    if (mm_allocator.header_bytes == 0)
+        cr_skip("small blocks do not merge one by one");
     lab_malloc(A, LAB_LARGE);
     lab_malloc(B, LAB_LARGE);
     lab_malloc(C, LAB_LARGE);
@@ -150,6 +152,8 @@ Test(misuse, pointer_into_a_block)
 
 Test(misuse, pointer_to_the_heaps_first_byte)
 {
+    if (mm_allocator.header_bytes == 0)
+        cr_skip("the first byte is a payload's");
     char text[160];
     lab_malloc(A, 100);
     victim = memory.start;
@@ -213,6 +217,7 @@ Test(misuse, pointer_when_there_is_no_heap)
 Test(misuse, misaligned_pointer)
 {
     char text[160];
+    lab_malloc(D, 1000); /* else a - 1 could be outside the heap */
     lab_malloc(A, 1000);
     lab_malloc(B, LAB_LARGE);
     lab_malloc(C, 100);
@@ -284,7 +289,7 @@ Test(misuse, overrun_over_a_header_is_seen_by_any_call)
 /* Without validation a header with a magic number is looked at when its block is given back. */
 Test(misuse, overrun_over_a_header_is_seen_when_the_block_is_freed)
 {
-    if (!mm_allocator.detects_inside_block)
+    if (!mm_allocator.detects_inside_block || mm_allocator.header_bytes == 0)
         cr_skip("this stage cannot tell");
     overrun(mm_allocator.header_bytes);
     victim = lab_payload(B);

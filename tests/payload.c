@@ -103,8 +103,9 @@ Test(payload, usable_size_belongs_to_the_caller)
         lab_malloc(A, bytes);
         size_t usable = front_usable_size(&mm_allocator, lab_payload(A));
         size_t block = lab_block_bytes(A);
-        lab_require(usable < block, "a block of %zu bytes cannot have %zu usable ones", block, usable);
-        lab_require(block <= bytes + mm_allocator.header_bytes + 64,
+        lab_require(usable + mm_allocator.header_bytes <= block,
+            "a block of %zu bytes cannot have %zu usable ones", block, usable);
+        lab_require(block <= bytes + mm_allocator.header_bytes + (bytes < 1024 ? 64 : bytes / 8),
             "%zu bytes for a payload of %zu: too many", block, bytes);
         lab_free(A);
     }
