@@ -45,4 +45,4 @@ grade-class: grade-kit ## submissions=DIR number=3 [out=DIR] [jobs=N]: DIR/NAME/
 .PHONY: test-grade
 test-grade: grade-kit ## the finished stages get all points; hostile submissions get their due, and no more
 	@tests/grade.test.sh $(GRADE_KIT) $(REFERENCE)
-CHECKS += test-grade
+# Not among the checks: it takes minutes.
