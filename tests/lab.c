@@ -91,6 +91,18 @@ static _Noreturn __attribute__((format(printf, 1, 2))) void fail_after(const cha
 
 static void name_blocks(struct layout *l);
 
+/* "the block at offset 8 breaks I5: ... (docs/faults.md#i5)"; at offset 0 is no block: a list or a map is wrong. */
+static const char *fault_text(const struct mm_fault *fault)
+{
+    static char text[WORDS_BYTES / 2];
+    char block[48] = "this";
+    if (fault->offset != 0)
+        snprintf(block, sizeof block, "the block at offset %zu", fault->offset);
+    snprintf(text, sizeof text, "%s breaks I%d: %s (docs/faults.md#i%d)", block, fault->invariant,
+        fault->what, fault->invariant);
+    return text;
+}
+
 void lab_require(bool holds, const char *format, ...)
 {
     if (holds)
@@ -142,11 +154,8 @@ static void on_signal(int signal)
         name_blocks(&after);
     }
     if (signal == SIGABRT && after.fault.invariant != 0)
-        snprintf(words, sizeof words,
-            "in %s: the stage broke its own heap, and stopped when it noticed: the block at offset %zu "
-            "breaks I%d: "
-            "%s (docs/faults.md#i%d)",
-            step, after.fault.offset, after.fault.invariant, after.fault.what, after.fault.invariant);
+        snprintf(words, sizeof words, "in %s: the stage broke its own heap, and stopped when it noticed: %s",
+            step, fault_text(&after.fault));
     else
         snprintf(words, sizeof words, "in %s: %s", step,
             signal == SIGPROF   ? "no end in sight; an endless loop?"
@@ -306,8 +315,7 @@ void lab_check(void)
     const struct mm_fault *fault = &after.fault;
     check_blocks();
     if (fault->invariant != 0)
-        fail_after("the block at offset %zu breaks I%d: %s (docs/faults.md#i%d)", fault->offset,
-            fault->invariant, fault->what, fault->invariant);
+        fail_after("%s", fault_text(fault));
     if (after.cut != NULL)
         fail_after("%s, though check() finds no fault", after.cut);
     if (mm_allocator.walk_lists != NULL)

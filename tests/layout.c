@@ -360,9 +360,12 @@ void layout_print(FILE *out, const struct layout *before, const struct layout *a
         print_lists(out, after);
         fprintf(out, "\n");
     }
-    if (after->fault.invariant != 0)
-        fprintf(out, "fault   I%d, block at offset %zu: %s\n", after->fault.invariant, after->fault.offset,
-            after->fault.what);
+    if (after->fault.invariant != 0) {
+        fprintf(out, "fault   I%d", after->fault.invariant);
+        if (after->fault.offset != 0) /* else it is about a list or a map */
+            fprintf(out, ", block at offset %zu", after->fault.offset);
+        fprintf(out, ": %s\n", after->fault.what);
+    }
     if (after->cut != NULL)
         fprintf(out, "cut     %s\n", after->cut);
     free(p.columns);
