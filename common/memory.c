@@ -18,7 +18,7 @@ struct memory memory;
 static const size_t RESERVE_BYTES = (size_t)64 << 30;
 static const size_t RESERVE_LEAST_BYTES = (size_t)1 << 20;
 
-/* Pages are committed in steps of this, so that few growths are system calls. Divides what is reserved. */
+/* Pages are committed in steps of this, so that few growths are system calls. */
 static const size_t COMMIT_BYTES = (size_t)1 << 20;
 
 static size_t reserved, committed;
@@ -42,6 +42,8 @@ static bool commit(size_t bytes)
     if (bytes <= committed)
         return true;
     size_t wanted = round_up(bytes, COMMIT_BYTES);
+    if (wanted > reserved)
+        wanted = reserved;
     if (mprotect(memory.start + committed, wanted - committed, PROT_READ | PROT_WRITE) != 0)
         return false;
     committed = wanted;

@@ -80,6 +80,37 @@ Test(memory, no_growth_wraps_around)
     lab_require(memory.bytes == 4096, "the heap is as it was");
 }
 
+Test(memory, released_pages_read_as_zero)
+{
+    char *start = memory_grow(16 * 4096);
+    memset(start, 1, 16 * 4096);
+    errno = EXDEV;
+    lab_require(memory_release(start + 4096, 8 * 4096), "the system takes whole pages");
+    lab_require(errno == EXDEV, "errno stays");
+    lab_require(is_zero(start + 4096, 8 * 4096), "what was released reads as zero");
+    lab_require(start[4095] == 1 && start[9 * 4096] == 1, "what lies around it stays");
+    lab_require(memory.bytes == 16 * 4096, "the heap is as large as it was");
+    memset(start, 2, 16 * 4096);
+    lab_require(!memory_release(start + 1, 4096) && start[1] == 2 && errno == EXDEV, "no page starts there");
+}
+
+/* Something for each MiB that the heap can ever have, wherever the heap ends. */
+Test(memory, a_table_is_apart_from_the_heap)
+{
+    enum { UNIT = 1 << 20 };
+    uint64_t *table = memory_table(UNIT, sizeof *table);
+    lab_require(table != NULL && memory.bytes == 0 && !memory_contains(table), "no part of the heap");
+    char *heap = memory_grow((size_t)8 << 20);
+    for (size_t i = 0; i <= memory.bytes / UNIT; i++) {
+        lab_require(table[i] == 0, "zero at first");
+        table[i] = i;
+    }
+    lab_require(is_zero(heap, memory.bytes), "the heap is none of its business");
+    errno = 0;
+    lab_require(
+        memory_table(16, (size_t)1 << 20) == NULL && errno == ENOMEM, "no machine has room for such a table");
+}
+
 Test(memory, contains_knows_the_heaps_ends)
 {
     lab_require(!memory_contains(&memory) && !memory_contains(NULL), "outside");
