@@ -78,9 +78,7 @@ struct mm_allocator {
     const char *name; /* the idea, as in the folder's name: "implicit-list" */
     int stage; /* 1 .. 6 */
     size_t header_bytes; /* metadata of a used block */
-    bool
-        thread_safe; /* it may be called from several threads at once; else preload.c puts a lock around it */
-
+    bool thread_safe; /* several threads may call it at once; else preload.c puts a lock around it */
 
     /* Which misuse a call reports. Every stage reports a plain double free, and pointers that lie outside the
      * heap or are not aligned. */
