@@ -41,7 +41,9 @@ static bool take_block(const struct mm_block *block, void *context)
     bool broken = l->fault.invariant >= 1 && l->fault.invariant <= 3 && block->offset >= l->fault.offset;
     if (broken)
         l->cut = "the damage hides what follows";
-    return !broken;
+    else if (block->block_bytes == 0)
+        l->cut = "a block of 0 bytes: the walk does not get past it";
+    return l->cut == NULL;
 }
 
 static bool take_listed(const struct mm_block *block, void *context)
