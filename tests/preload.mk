@@ -1,3 +1,5 @@
+##@ Real programs
+
 # Real programs over the preload libraries.
 
 PRELOADED := $(addprefix $(B)/tests/preload_,threads calls)
