@@ -8,6 +8,11 @@ shift
 
 command -v valgrind > /dev/null || { echo "instructions need valgrind; type: make setup" >&2; exit 3; }
 
+# The C library chooses its memset and memcpy by what the processor can do, and this count must not depend on it.
+baseline=glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-ERMS,-FSRM,-SSSE3,-SSE4_1,-SSE4_2
+baseline=$baseline,-Fast_Unaligned_Copy,-AVX_Fast_Unaligned_Load,-Fast_Copy_Backward,-BMI2,-LZCNT,-MOVBE
+baseline=$baseline:glibc.cpu.x86_non_temporal_threshold=0x10000000
+
 number=0
 for name; do
     number=$((number + 1))
@@ -23,7 +28,7 @@ for name; do
     *) library=$(realpath "$folder/lib$name.so") ;;
     esac
     # shellcheck disable=SC2086 # a list of words
-    env ${library:+LD_PRELOAD="$library"} valgrind --tool=callgrind --toggle-collect=counted_run \
+    env GLIBC_TUNABLES="$baseline" ${library:+LD_PRELOAD="$library"} valgrind --tool=callgrind --toggle-collect=counted_run \
         --callgrind-out-file=/dev/null "$folder/bench/cell" "${library:-$name}" instructions $workloads 2>&1 |
         awk -v name="$name" -v wanted="$workloads" '
             /^ran / { workload["==" $3 "=="] = $2; calls[$2] = $4 }
