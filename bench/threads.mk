@@ -9,6 +9,6 @@ THREADS_PEERS := jemalloc=libjemalloc.so.2 mimalloc=libmimalloc.so.2 tcmalloc=li
     tbbmalloc=libtbbmalloc_proxy.so.2
 
 .PHONY: bench-threads
-bench-threads: $(BENCH_DIR)/threads $(SELECTED:%=$(B)/lib%.so)
+bench-threads: $(BENCH_DIR)/threads $(SELECTED:%=$(B)/lib%.so) ## four workloads of several threads ([threads=2] [peers=all])
 	@$< $(or $(rounds),5) $(or $(threads),2) $(or $(milliseconds),300) system $(foreach s,$(SELECTED),$(s)=$(abspath $(B)/lib$(s).so)) \
 	    $(if $(peers),$(THREADS_PEERS))

@@ -18,7 +18,7 @@
 /* malloc(0) is a pointer of its own that can be freed, as in glibc: it takes a minimum block. */
 static inline void *front_malloc(const struct mm_allocator *a, size_t bytes)
 {
-    if (bytes > MM_MAX_PAYLOAD)
+    if (!a->own_checks && bytes > MM_MAX_PAYLOAD)
         return memory_refuse();
     return a->malloc(bytes);
 }
@@ -26,7 +26,7 @@ static inline void *front_malloc(const struct mm_allocator *a, size_t bytes)
 /* free keeps errno, as POSIX 2024 asks. */
 static inline void front_free(const struct mm_allocator *a, void *payload)
 {
-    if (payload != NULL)
+    if (a->own_checks || payload != NULL)
         a->free(payload);
 }
 

@@ -79,6 +79,7 @@ struct mm_allocator {
     int stage; /* 1 .. 6 */
     size_t header_bytes; /* metadata of a used block */
     bool thread_safe; /* several threads may call it at once; else preload.c puts a lock around it */
+    bool own_checks; /* malloc takes any size and free takes NULL: a short way need not check twice */
 
     /* Which misuse a call reports. Every stage reports a plain double free, and pointers that lie outside the
      * heap or are not aligned. */

@@ -10,19 +10,10 @@
  */
 #define _GNU_SOURCE /* pthread_atfork, memalign and the like */
 #include "guard.h"
+#include "single.h"
 #include MM_STAGE_FILE
 #include <pthread.h>
 #include <unistd.h>
-
-#if defined(__GLIBC__) && defined(__has_include)
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#define SINGLE_THREADED __libc_single_threaded
-#endif
-#endif
-#ifndef SINGLE_THREADED
-#define SINGLE_THREADED false
-#endif
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -43,7 +34,7 @@ static void unlock(void)
 }
 
 /* Can no other thread be in the stage? Then there is no need to lock. */
-static inline bool alone(void) { return stage->thread_safe || SINGLE_THREADED; }
+static inline bool alone(void) { return stage->thread_safe || single_threaded(); }
 
 __attribute__((constructor)) static void survive_fork(void)
 {

@@ -58,9 +58,11 @@ static void overrun(void)
 
 static void underrun(void)
 {
+    char *wall = get(100); /* else p could be the heap's first byte */
     char *p = get(100);
     sink = p[-1];
     give(p);
+    give(wall);
 }
 
 static void overrun_after_realloc(void)

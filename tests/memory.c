@@ -255,11 +255,10 @@ static int fill_up(size_t bytes)
 Test(memory, a_full_heap_can_be_filled_again)
 {
     static const size_t sizes[] = {1, 100, 2000, 5000};
-    bool units = mm_allocator.header_bytes ==
-                 0; /* of 64 KiB: they hold more blocks of one byte than there are names */
+    bool units = mm_allocator.header_bytes == 0; /* of 16 KiB: they hold many small blocks */
     for (size_t i = units ? 1 : 0; i < sizeof sizes / sizeof *sizes; i++) {
         lab_begin();
-        size_t limit = units ? 131072 : 8192 + 8 * sizes[i] / 16 * 16;
+        size_t limit = units ? 32768 : 8192 + 8 * sizes[i] / 16 * 16;
         memory_set_limit(limit);
         int first = fill_up(sizes[i]);
         lab_require(first > 3, "%zu bytes have room for more than %d blocks of %zu", limit, first, sizes[i]);
@@ -278,7 +277,7 @@ Test(memory, a_full_heap_can_be_filled_again)
 
 Test(memory, realloc_in_a_full_heap)
 {
-    memory_set_limit(mm_allocator.header_bytes == 0 ? 131072 : 32768); /* two units */
+    memory_set_limit(mm_allocator.header_bytes == 0 ? 65536 : 32768);
     int count = fill_up(1000);
     lab_may_run_out(true);
     for (int name = 0; name < count; name += 3) {

@@ -33,6 +33,7 @@
 #include "mm.h"
 #include "misuse.h"
 #include "runs.h"
+#include "single.h"
 #include <pthread.h>
 #include <string.h>
 
@@ -101,8 +102,23 @@ static pthread_key_t key; /* for its destructor: it ends a cache with its thread
 
 static struct block none; /* ends each list of blocks; not marked, so that malloc sees it at once */
 
-static void lock_heap(void) { pthread_mutex_lock(&heap_mutex); }
-static void unlock_heap(void) { pthread_mutex_unlock(&heap_mutex); }
+static bool is_locked;
+
+static void lock_heap(void)
+{
+    if (single_threaded())
+        return;
+    pthread_mutex_lock(&heap_mutex);
+    is_locked = true;
+}
+
+static void unlock_heap(void)
+{
+    if (!is_locked)
+        return;
+    is_locked = false;
+    pthread_mutex_unlock(&heap_mutex);
+}
 
 /* ---- Size classes ---- */
 
@@ -238,7 +254,7 @@ static void give_block(struct block *b)
     unit_remove(&heap.slabs[slab->size_class], slab);
     set_class(slab, 0);
     slab->zero = false;
-    free_run(slab, 1);
+    free_run(slab);
 }
 
 static void give_blocks(struct block *list)
@@ -412,8 +428,8 @@ static void free_large(struct unit *u)
 {
     lock_heap();
     set_class(u, 0);
-    u->zero = false;
-    free_run(u, u->units);
+    u->zero = u->units >= HUGE_UNITS && memory_release(start_of(u), run_bytes(u));
+    free_run(u);
     unlock_heap();
 }
 
@@ -587,6 +603,7 @@ const struct mm_allocator mm_allocator = {
     .stage = 6,
     .header_bytes = 0,
     .thread_safe = true,
+    .own_checks = true,
     .detects_inside_block = true,
     .detects_damage = false,
     .init = mm_init,

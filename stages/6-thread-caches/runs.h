@@ -22,8 +22,9 @@ enum {
     UNITS = 1 << 22, /* of the largest heap: 64 GiB */
     RUN_LISTS = 64, /* list i: free runs of i + 1 units; the last: all that are longer */
     GROWTH_SHARE = 32, /* call reclaim() when the heap has grown by this part since the last time */
-    LOOK_UNITS = 1024, /* after so many units came and went, see what can be given back to the system */
-    KEEP_UNITS = 64, /* free units that are always kept */
+    LOOK_UNITS = 1024, /* see what can be given back to the system after no fewer were taken and freed */
+    KEEP_UNITS = 64, /* free units that are kept */
+    HUGE_UNITS = 2048, /* a block from 32 MiB on is given back at once, as in glibc */
 };
 
 static_assert(MEMORY_ALIGNMENT % UNIT == 0, "else units would not be aligned");
@@ -50,8 +51,9 @@ static struct runs {
     struct unit *lists[RUN_LISTS];
     uint64_t non_empty; /* the bitmap of the lists */
     size_t reclaimed; /* `count` when reclaim() was last called */
-    size_t dirty; /* free units that may hold memory of the system */
-    size_t idle; /* the least that `dirty` was since the last look */
+    size_t free; /* units in free runs */
+    size_t dirty; /* those of them that may hold memory of the system */
+    size_t idle; /* the least that `free` was since the last look */
     size_t moved; /* units taken and freed since then */
 } runs;
 
@@ -93,6 +95,7 @@ static void run_insert(struct unit *u, size_t units)
     u->kind = last->kind = FREE_RUN;
     unit_insert(&runs.lists[list], u);
     bit_set(&runs.non_empty, list);
+    runs.free += units;
     runs.dirty += u->zero ? 0 : units;
 }
 
@@ -104,9 +107,8 @@ static void run_remove(struct unit *u)
     if (runs.lists[list] == NULL)
         bit_clear(&runs.non_empty, list);
     u->kind = u[u->units - 1].kind = INSIDE;
+    runs.free -= u->units;
     runs.dirty -= u->zero ? 0 : u->units;
-    if (runs.dirty < runs.idle)
-        runs.idle = runs.dirty;
 }
 
 /* Best fit; NULL if there is none. O(1) below RUN_LISTS units, else O(runs that long). */
@@ -126,19 +128,23 @@ static struct unit *find_run(size_t units)
 
 /* ---- Freeing ---- */
 
-/* Give units back to the system: as many as were free all the time since the last look, so were not needed. */
+/*
+ * Give units back to the system: as many as nobody needed since the last look, in which time each unit of the heap
+ * could have been taken and freed. So memory that a program needs again and again stays.
+ */
 static void release_idle(void)
 {
+    size_t released = KEEP_UNITS + runs.free - runs.dirty;
     for (int list = RUN_LISTS - 1; list >= 0; list--) {
-        for (struct unit *u = runs.lists[list]; u != NULL && runs.idle > KEEP_UNITS; u = u->next) {
+        for (struct unit *u = runs.lists[list]; u != NULL && released < runs.idle; u = u->next) {
             if (u->zero || !memory_release(start_of(u), run_bytes(u)))
                 continue;
             u->zero = true;
             runs.dirty -= u->units;
-            runs.idle -= u->units < runs.idle ? u->units : runs.idle;
+            released += u->units;
         }
     }
-    runs.idle = runs.dirty;
+    runs.idle = runs.free;
     runs.moved = 0;
 }
 
@@ -152,12 +158,11 @@ static size_t join(struct unit *u, size_t units, struct unit *next)
 }
 
 /* A used run of this size becomes free: [ before ][ u ][ after ] => [ -------- before -------- ] */
-static void free_run(struct unit *u, size_t units)
+static void merge_run(struct unit *u, size_t units)
 {
     struct unit *after = u + units;
     u->units = (uint32_t)units;
     u->kind = INSIDE;
-    runs.moved += units;
     if (after < units_end() && after->kind == FREE_RUN) {
         run_remove(after);
         u->units = (uint32_t)join(u, units, after);
@@ -169,7 +174,14 @@ static void free_run(struct unit *u, size_t units)
         u = before;
     }
     run_insert(u, u->units);
-    if (runs.moved >= LOOK_UNITS)
+}
+
+/* What a caller gives back. */
+static void free_run(struct unit *u)
+{
+    runs.moved += u->units;
+    merge_run(u, u->units);
+    if (runs.moved >= LOOK_UNITS && runs.moved >= 2 * runs.count)
         release_idle();
 }
 
@@ -181,7 +193,7 @@ static void trim_run(struct unit *u, size_t units)
         return;
     u->units = (uint32_t)units;
     u[units].zero = u->zero;
-    free_run(u + units, rest);
+    merge_run(u + units, rest);
     count(&mm_counts.splits, 1);
 }
 
@@ -230,6 +242,8 @@ static struct unit *take_run(size_t units)
     if (u->kind == FREE_RUN)
         run_remove(u);
     trim_run(u, units);
+    if (runs.free < runs.idle)
+        runs.idle = runs.free;
     return u;
 }
 
@@ -245,7 +259,7 @@ static struct unit *take_aligned_run(size_t units, size_t alignment)
     u->units = before->units - (uint32_t)gap;
     u->zero = before->zero;
     if (gap != 0)
-        free_run(before, gap);
+        merge_run(before, gap);
     trim_run(u, units);
     return u;
 }
@@ -258,6 +272,7 @@ static bool resize_run(struct unit *u, size_t units)
     if (units > u->units) {
         size_t more = units - u->units;
         size_t room = after < units_end() && after->kind == FREE_RUN ? after->units : 0;
+        runs.moved += more;
         if (room >= more)
             run_remove(after);
         else if (after + room != units_end() || (after = grow_heap(more)) == NULL)
