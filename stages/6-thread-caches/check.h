@@ -42,9 +42,8 @@ typedef struct mm_fault list_visitor(struct block *list, unsigned size_class, vo
 static struct mm_fault visit_class(unsigned size_class, list_visitor *visit, void *context)
 {
     struct mm_fault found = SOUND;
-    const struct depot *depot = &heap.depots[size_class];
-    for (unsigned i = 0; i < depot->count && found.invariant == 0; i++)
-        found = visit(depot->full[i], size_class, context);
+    for (unsigned i = 0; i < heap.depot_count[size_class] && found.invariant == 0; i++)
+        found = visit(heap.depot[i][size_class], size_class, context);
     if (cache->small_end == 0)
         return found; /* this thread has no cache */
     const struct spares *spares = &cache->spares[size_class];

@@ -41,9 +41,9 @@
 #define MM_VALIDATE 0 /* do not check the whole heap in each call; make validate=1: do */
 #endif
 
+/* A free one: its mark, as in mark_of(), comes first, so that an overrun meets it before the link. */
 struct block {
-    uintptr_t
-        mark; /* mark_of() while the block is free; first, so that an overrun meets it before the link */
+    uintptr_t mark;
     struct block *next;
 };
 
@@ -55,7 +55,8 @@ enum {
     LARGE_CLASS = CLASSES, /* stands for large blocks where a class is expected */
     MAGAZINE_BYTES = 8192, /* but 4 to 128 blocks */
     SPARES = 4, /* full magazines of a small class that a thread keeps */
-    DEPOT = 64, /* full magazines of a class that all threads share */
+    DEPOT = 512, /* full magazines of a class that all threads share, at most; */
+    DEPOT_BYTES = 1 << 22, /* and so many bytes */
     FETCH_BYTES = 4096, /* to take from slabs at a time, at most: memory is not touched before its time */
 };
 
@@ -79,10 +80,8 @@ struct cache {
 
 static struct heap {
     struct unit *slabs[CLASSES]; /* those with blocks to give */
-    struct depot {
-        struct block *full[DEPOT];
-        unsigned count;
-    } depots[CLASSES];
+    unsigned depot_count[CLASSES];
+    struct block *depot[DEPOT][CLASSES]; /* full magazines; by class last, so that little of it is touched */
     struct cache *idle_caches; /* of threads that ended */
     size_t caches; /* of threads that run */
     bool has_key;
@@ -93,14 +92,15 @@ static uint16_t bin_of_unit[UNITS];
 
 static pthread_mutex_t heap_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards all of the above, and runs.h */
 
-static struct cache no_cache,
-    ended_cache; /* of threads that have none yet, and none any more; always empty */
-static struct cache
-    first_cache; /* of the first thread, so that a program of one has nothing of ours in its heap */
+static struct cache no_cache; /* of a thread that has none yet; always empty */
+static struct cache ended_cache; /* of one that is ending; always empty */
+static struct cache first_cache; /* a program of one thread has nothing of ours in its heap */
 static __thread struct cache *cache = &no_cache;
 static pthread_key_t key; /* for its destructor: it ends a cache with its thread */
 
 static struct block none; /* ends each list of blocks; not marked, so that malloc sees it at once */
+
+static_assert(sizeof(struct cache) <= MEDIUM, "else a cache would be no small block");
 
 static bool is_locked;
 
@@ -156,8 +156,8 @@ static uint32_t class_inverse(unsigned size_class)
 
 /* ---- Blocks ---- */
 
-/* No program has a reason to store it, least of all there; and a copy of the block has it in the wrong place. */
-static uintptr_t mark_of(const struct block *b) { return (uintptr_t)b + 0x5ca1ab1e; }
+/* No program has a reason to store it. A copy of the block has it in the wrong place, a link overwritten breaks it. */
+static uintptr_t mark_of(const struct block *b) { return ((uintptr_t)b + 0x5ca1ab1e) ^ (uintptr_t)b->next; }
 static bool is_marked(const struct block *b) { return b->mark == mark_of(b); }
 
 static uint32_t offset_in_unit(const void *p) { return (uint32_t)((uintptr_t)p % UNIT); }
@@ -176,10 +176,16 @@ static struct block *slab_block(const struct unit *slab, size_t i)
     return (struct block *)(start_of(slab) + i * class_bytes(slab->size_class));
 }
 
+/* Put a free block in front of `next`. */
+static void link_to(struct block *b, struct block *next)
+{
+    b->next = next;
+    b->mark = mark_of(b);
+}
+
 static void push(struct block **list, struct block *b)
 {
-    b->mark = mark_of(b);
-    b->next = *list;
+    link_to(b, *list);
     *list = b;
 }
 
@@ -209,7 +215,7 @@ static bool add_slab(unsigned size_class)
     return true;
 }
 
-/* Precondition: the slab is in its list, so it has a block to give. */
+/* A block in no list. Precondition: the slab is in its list, so it has a block to give. */
 static struct block *slab_take(struct unit *slab)
 {
     struct block *b = slab->free;
@@ -218,7 +224,6 @@ static struct block *slab_take(struct unit *slab)
         slab->free = b->next;
     } else {
         b = slab_block(slab, slab->cut++);
-        b->mark = mark_of(b);
     }
     slab->used++;
     if (!has_blocks(slab))
@@ -229,15 +234,16 @@ static struct block *slab_take(struct unit *slab)
 /* A list of up to `wanted` blocks; *taken says how many. None: no memory. */
 static struct block *take_blocks(unsigned size_class, int32_t wanted, int32_t *taken)
 {
-    struct block *list, **end = &list;
+    struct block before, *last = &before;
     for (*taken = 0; *taken < wanted; ++*taken) {
         if (heap.slabs[size_class] == NULL && (*taken > 0 || !add_slab(size_class)))
             break;
-        *end = slab_take(heap.slabs[size_class]);
-        end = &(*end)->next;
+        struct block *b = slab_take(heap.slabs[size_class]);
+        link_to(last, b);
+        last = b;
     }
-    *end = &none;
-    return list;
+    link_to(last, &none);
+    return before.next;
 }
 
 /* A block goes back to its slab; and the slab, if it has all its blocks again, to the free runs. */
@@ -270,17 +276,18 @@ static void give_blocks(struct block *list)
 
 static void depot_put(unsigned size_class, struct block *magazine)
 {
-    struct depot *depot = &heap.depots[size_class];
-    if (depot->count < DEPOT)
-        depot->full[depot->count++] = magazine;
+    size_t room = DEPOT_BYTES / class_bytes(size_class) / (size_t)magazine_size(size_class);
+    unsigned *count = &heap.depot_count[size_class];
+    if (*count < room && *count < DEPOT)
+        heap.depot[(*count)++][size_class] = magazine;
     else
         give_blocks(magazine);
 }
 
 static struct block *depot_take(unsigned size_class)
 {
-    struct depot *depot = &heap.depots[size_class];
-    return depot->count == 0 ? &none : depot->full[--depot->count];
+    unsigned *count = &heap.depot_count[size_class];
+    return *count == 0 ? &none : heap.depot[--*count][size_class];
 }
 
 /* ---- Caches ---- */
@@ -315,7 +322,7 @@ static void reclaim(void)
     if (cache->small_end != 0)
         empty(cache);
     for (unsigned size_class = 1; size_class < CLASSES; size_class++)
-        while (heap.depots[size_class].count > 0)
+        while (heap.depot_count[size_class] > 0)
             give_blocks(depot_take(size_class));
     runs.reclaimed = runs.count;
 }

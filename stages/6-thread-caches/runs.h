@@ -31,9 +31,10 @@ static_assert(MEMORY_ALIGNMENT % UNIT == 0, "else units would not be aligned");
 
 enum kind { INSIDE, FREE_RUN, LARGE, SLAB }; /* INSIDE: not the first unit of a run */
 
+/* What is known of 16 KiB of the heap. Links: a free run in the list of its size, a slab with blocks to give in that
+ * of its class. */
 struct unit {
-    struct unit
-        *next; /* a free run: in the list of its size; a slab: of its class, if it has blocks to give */
+    struct unit *next;
     struct unit *prev;
     struct block *free; /* a slab's free blocks that are in no magazine */
     uint32_t units; /* size of the run, in its first unit; of a free one in its last too */
