@@ -227,8 +227,7 @@ static void add_peer(const struct peer *peer)
     package_version(peer->package, a->version, sizeof a->version);
     if (run_cell_program(a, "probe", output, sizeof output) == 0)
         return;
-    fprintf(stderr, "%s is left out, since it is not installed (%s); make setup-peers installs it\n",
-        peer->name, strcmp(peer->name, "musl") == 0 ? "musl-gcc" : peer->library);
+    left_out(peer, output);
     memset(a, 0, sizeof *a);
     bench.count--;
 }
@@ -243,22 +242,6 @@ static void for_each_name(const char *names, void (*take)(const char *name))
         take(name);
         names += length;
     }
-}
-
-static void take_peer(const char *name)
-{
-    bool found = false;
-    for (int i = 0; i < peer_count; i++)
-        if (strcmp(name, "all") == 0 || strcmp(name, peers[i].name) == 0) {
-            add_peer(&peers[i]);
-            found = true;
-        }
-    if (found)
-        return;
-    fprintf(stderr, "peers=%s does not exist; pick from: all", name);
-    for (int i = 0; i < peer_count; i++)
-        fprintf(stderr, " %s", peers[i].name);
-    fail("");
 }
 
 static void take_workload(const char *name)
@@ -347,7 +330,7 @@ static void parse(int argc, char **argv)
     if (bench.system < 0)
         add_named("system");
     if (peers_text != NULL)
-        for_each_name(peers_text, take_peer);
+        for_each_peer(peers_text, add_peer);
 }
 
 static void save(const char *path, void (*print)(const struct bench *, FILE *))

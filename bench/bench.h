@@ -109,10 +109,17 @@ void print_head(const bool *chosen, const char *title, int name_width, const cha
 struct peer {
     const char *name;
     const char *library;
-    const char *package; /* of Debian; asked for the version too */
+    const char *package; /* of Debian; asked for the version too. NULL: given by its path */
 };
-extern const struct peer peers[];
-extern const int peer_count;
+
+/*
+ * Calls `take` for each in a list with spaces or commas between: a peer's name, `all`, or NAME=PATH for any
+ * other library that exports malloc. Says what to type and exits if there is no such peer or file.
+ */
+void for_each_peer(const char *names, void (*take)(const struct peer *peer));
+
+/* Says that a peer does not run, and so is left out; one given by its path was asked for: exits. */
+void left_out(const struct peer *peer, const char *why);
 
 /* The version of a Debian package, or "" if it is not known. */
 void package_version(const char *package, char *version, size_t bytes);

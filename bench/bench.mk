@@ -51,7 +51,7 @@ bench: bench-$(suite)
 bench-%:
 	@echo "suite=$* does not exist; pick one of: $(SUITES), or none for the seven workloads"; exit 2
 else
-bench: $(BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(BENCHED))) ## compare with the system's malloc: [peers=all] [stages="1 my2 system"] [only=seq] [rounds=9] [json=F] [csv=F] [dry=1]
+bench: $(BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(BENCHED))) ## compare with the system's malloc: [peers="all NAME=PATH.so"] [stages="1 my2 system"] [only=seq] [rounds=9] [json=F] [csv=F] [dry=1]
 	@$(BENCH_DIR)/bench --build=$(B) $(BENCH_BUILT) $(BENCH_FOCUS) \
 	    --csv='$(or $(csv),$(BENCH_DIR)/$(if $(dry),dry-)results.csv)' --json='$(or $(json),$(BENCH_DIR)/$(if $(dry),dry-)results.json)' \
 	    $(if $(only),--only='$(only)') $(if $(rounds),--rounds='$(rounds)') $(if $(peers),--peers='$(peers)') \

@@ -68,6 +68,10 @@ for w in random mixed mixed8k; do
 done
 check "lines of the CSV" 21 "$(wc -l < "$work/out.csv")"
 
+# A library given by its path is a peer like any other.
+bench --dry-run --only=seq --peers="jemalloc,mine=$work/libsound.so" sound
+check "a peer given by its path" "0 1" "$status $(cell mine seq rounds)"
+
 # Enough rounds for a verdict, and the one that is known beforehand.
 bench --only=seq,frag --rounds=8 sound
 check "8 rounds give a verdict" 0 "$(grep -c 'too few' "$work/out.csv")"
@@ -123,7 +127,10 @@ wrong() { # EXPECTED ARGUMENT
 }
 wrong "rounds=0 is not a number from 1 to 1000; type for instance rounds=20" --rounds=0
 wrong "only=foo does not exist; pick from: seq random fill large frag realloc mixed holes buffers mixed8k" --only=foo
-wrong "peers=foo does not exist; pick from: all jemalloc mimalloc tcmalloc tbbmalloc musl" --peers=foo
+wrong "peers=foo does not exist; pick from: all jemalloc mimalloc tcmalloc tbbmalloc musl NAME=PATH.so" --peers=foo
+wrong "peers=x=none.so: there is no file none.so; type peers=NAME=PATH.so, with the path of a malloc" --peers=x=none.so
+self=$(realpath "$0")
+wrong "peers=x=$self: $self: invalid ELF header" "--peers=x=$self"
 wrong "--foo is unknown; type make help for what can be asked of the benchmark" --foo
 
 # Interrupted: what was measured is printed and kept.

@@ -647,25 +647,9 @@ static void add_peer(const struct peer *peer)
     package_version(peer->package, c->version, sizeof c->version);
     if (run_cell(c, NULL, "probe", output, sizeof output) == 0)
         return;
-    fprintf(stderr, "%s is left out, since it is not installed (%s); make setup-peers installs it\n",
-        peer->name, strcmp(peer->name, "musl") == 0 ? "musl-gcc" : peer->library);
+    left_out(peer, output);
     memset(c, 0, sizeof *c);
     column_count--;
-}
-
-static void add_peers(char *names)
-{
-    bool all = strcmp(names, "all") == 0;
-    for (char *name = strtok(names, ", "); name != NULL; name = strtok(NULL, ", ")) {
-        bool found = false;
-        for (int i = 0; i < peer_count; i++)
-            if (all || strcmp(name, peers[i].name) == 0) {
-                add_peer(&peers[i]);
-                found = true;
-            }
-        if (!found)
-            fail("peers=%s: no such peer; type peers=all, or pick some of those that it shows", name);
-    }
 }
 
 static unsigned long number(const char *what, const char *text, unsigned long most)
@@ -775,7 +759,7 @@ int main(int argc, char **argv)
     if (reference < 0)
         add_named("system");
     if (peer_names != NULL)
-        add_peers(peer_names);
+        for_each_peer(peer_names, add_peer);
 
     sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
