@@ -21,6 +21,7 @@ struct mm_counts {
     uint64_t grows; /* times that the heap grew */
     uint64_t copied; /* payload bytes moved by realloc */
     uint64_t cleared; /* payload bytes zeroed by calloc */
+    uint64_t locks; /* times that a stage took its lock, or need not as there was one thread */
 };
 
 extern struct mm_counts mm_counts;

@@ -1,11 +1,17 @@
 /*
  * goals.c - what a stage must do that the stage before cannot: the reason why it is there, and a student's target.
  *
- * Each goal is a suite, goal_2 to goal_5, in counted work or bytes, never in time. A stage runs the goals up to its
+ * Each goal is a suite, goal_2 to goal_6, in counted work or bytes, never in time. A stage runs the goals up to its
  * own number; GOAL=N runs exactly those of N, with which `make check-goals` proves that the stage before fails them.
  */
+#define _DEFAULT_SOURCE /* mincore */
 #include "lab.h"
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #if defined(MM_VALIDATE) && MM_VALIDATE
 enum { VALIDATING = 1 }; /* make validate=1 */
@@ -28,12 +34,14 @@ static void begin_2(void) { begin_goal(2); }
 static void begin_3(void) { begin_goal(3); }
 static void begin_4(void) { begin_goal(4); }
 static void begin_5(void) { begin_goal(5); }
+static void begin_6(void) { begin_goal(6); }
 
 TestSuite(goal_1, .init = lab_begin, .timeout = 120);
 TestSuite(goal_2, .init = begin_2, .timeout = 120);
 TestSuite(goal_3, .init = begin_3, .timeout = 120);
 TestSuite(goal_4, .init = begin_4, .timeout = 120);
 TestSuite(goal_5, .init = begin_5, .timeout = 120);
+TestSuite(goal_6, .init = begin_6, .timeout = 120);
 
 static void *must_malloc(size_t bytes)
 {
@@ -162,4 +170,188 @@ Test(goal_5, blocks_of_64_bytes_take_80)
         "heap's ends; "
         "the header must shrink to 8 bytes",
         BLOCKS, memory.bytes, (double)memory.bytes / BLOCKS, EACH);
+}
+
+Test(goal_6, blocks_of_64_bytes_take_64)
+{
+    enum { BLOCKS = 100000, EACH = 64, ENDS = 32768 };
+    for (int i = 0; i < BLOCKS; i++)
+        must_malloc(64);
+    size_t most = (size_t)BLOCKS * EACH + ENDS;
+    lab_require(memory.bytes <= most,
+        "%d blocks of 64 bytes made a heap of %zu bytes, %.2f each: it must be %d each, and what the last "
+        "slab "
+        "has left; small blocks have no header",
+        BLOCKS, memory.bytes, (double)memory.bytes / BLOCKS, EACH);
+}
+
+static void need_threads(void)
+{
+    lab_require(mm_allocator.thread_safe, "several threads must be able to call malloc at once");
+}
+
+/* Runs `work` in threads of its own, side by side. */
+static void in_threads(int count, void *(*work)(void *), void *argument)
+{
+    pthread_t threads[8];
+    for (int i = 0; i < count; i++)
+        lab_require(pthread_create(&threads[i], NULL, work, argument) == 0, "no thread");
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+}
+
+enum { PAIRS = 100000, HELD = 16 };
+
+/* Blocks of all sizes up to 1,008 bytes, of which it holds a few at a time. */
+static void *malloc_and_free(void *unused)
+{
+    void *held[HELD] = {NULL};
+    for (int i = 0; i < PAIRS; i++) {
+        front_free(&mm_allocator, held[i % HELD]);
+        held[i % HELD] = front_malloc(&mm_allocator, (size_t)(i * 7 % 64) * 16);
+    }
+    for (int i = 0; i < HELD; i++)
+        front_free(&mm_allocator, held[i]);
+    return unused;
+}
+
+Test(goal_6, threads_take_the_lock_once_in_a_hundred_calls)
+{
+    enum { THREADS = 2 };
+    need_threads();
+    mm_counts.locks = 0;
+    in_threads(THREADS, malloc_and_free, NULL);
+    uint64_t calls = 2 * THREADS * PAIRS;
+    lab_require(mm_counts.locks <= calls / 100,
+        "%llu calls for small blocks took the lock %llu times: it must be once in a hundred at most; a "
+        "thread must "
+        "have blocks of its own at hand",
+        (unsigned long long)calls, (unsigned long long)mm_counts.locks);
+}
+
+/* ---- Blocks that one thread allocates and another frees ---- */
+
+enum { BATCH = 1000, BATCHES = 200, BATCH_BLOCK = 128 };
+
+static struct {
+    atomic_int turn; /* even: the producer's */
+    void *blocks[BATCH];
+} post;
+
+static void await_turn(int turn)
+{
+    while (atomic_load(&post.turn) != turn)
+        sched_yield();
+}
+
+static void *produce(void *unused)
+{
+    for (int batch = 0; batch < BATCHES; batch++) {
+        await_turn(2 * batch);
+        for (int i = 0; i < BATCH; i++)
+            post.blocks[i] = front_malloc(&mm_allocator, BATCH_BLOCK);
+        atomic_store(&post.turn, 2 * batch + 1);
+    }
+    return unused;
+}
+
+static void *consume(void *unused)
+{
+    for (int batch = 0; batch < BATCHES; batch++) {
+        await_turn(2 * batch + 1);
+        for (int i = 0; i < BATCH; i++)
+            front_free(&mm_allocator, post.blocks[i]);
+        atomic_store(&post.turn, 2 * batch + 2);
+    }
+    return unused;
+}
+
+static void *produce_or_consume(void *number)
+{
+    return atomic_fetch_add((atomic_int *)number, 1) == 0 ? produce(NULL) : consume(NULL);
+}
+
+Test(goal_6, what_another_thread_freed_is_used_again)
+{
+    need_threads();
+    atomic_int started = 0;
+    in_threads(2, produce_or_consume, &started);
+    size_t alive = (size_t)BATCH * BATCH_BLOCK;
+    lab_require(memory.bytes <= 4 * alive,
+        "of blocks that one thread allocates and another frees, %zu bytes are alive at a time, and the heap "
+        "grew to "
+        "%zu: it must be 4 times that at most; full lists must find their way from thread to thread",
+        alive, memory.bytes);
+}
+
+/* Allocates a mebibyte, frees it, and ends. */
+static void *use_a_mebibyte(void *unused)
+{
+    enum { BLOCKS = 16384 };
+    static void *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = front_malloc(&mm_allocator, 64);
+    for (int i = 0; i < BLOCKS; i++)
+        front_free(&mm_allocator, blocks[i]);
+    return unused;
+}
+
+Test(goal_6, a_thread_that_ends_leaves_nothing_behind)
+{
+    need_threads();
+    in_threads(1, use_a_mebibyte, NULL);
+    size_t heap_bytes = memory.bytes;
+    for (int i = 0; i < 20; i++)
+        in_threads(1, use_a_mebibyte, NULL);
+    lab_require(memory.bytes == heap_bytes,
+        "a thread used a mebibyte and ended, with a heap of %zu bytes; after 20 more, one after the other, "
+        "it is "
+        "%zu: a thread that ends must give back what it has at hand",
+        heap_bytes, memory.bytes);
+}
+
+/* ---- Large blocks ---- */
+
+Test(goal_6, a_large_block_goes_where_it_fits_best)
+{
+    static const size_t sizes[] = {300000, 200000, 500000, 250000, 400000};
+    enum { HOLES = sizeof sizes / sizeof *sizes };
+    void *holes[HOLES];
+    for (int i = 0; i < HOLES; i++) {
+        holes[i] = must_malloc(sizes[i]);
+        must_malloc(100000); /* keeps them apart */
+    }
+    for (int i = 0; i < HOLES; i++)
+        must_free(holes[i]);
+    for (int i = HOLES - 1; i >= 0; i--)
+        lab_require(must_malloc(sizes[i]) == holes[i],
+            "a free block was just right for malloc(%zu), and another was cut instead", sizes[i]);
+}
+
+static size_t resident_bytes(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = memory.bytes / page, resident = 0;
+    unsigned char *in_core = malloc(pages);
+    lab_require(in_core != NULL && mincore(memory.start, pages * page, in_core) == 0, "mincore failed");
+    for (size_t i = 0; i < pages; i++)
+        resident += (in_core[i] & 1) * page;
+    free(in_core);
+    return resident;
+}
+
+Test(goal_6, memory_that_nobody_needs_goes_back_to_the_system)
+{
+    enum { BLOCKS = 64, EACH = 1 << 20, LATER = 10000 };
+    void *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = memset(must_malloc(EACH), 1, EACH);
+    for (int i = 0; i < BLOCKS; i++)
+        must_free(blocks[i]);
+    for (int i = 0; i < LATER; i++)
+        must_free(must_malloc(20000));
+    lab_require(resident_bytes() <= BLOCKS * EACH / 8,
+        "%d MiB were freed, and after %d calls that needed 20,000 bytes at a time, %zu bytes of the heap are "
+        "still "
+        "in memory: what is free for good must go back to the system",
+        BLOCKS, 2 * LATER, resident_bytes());
 }

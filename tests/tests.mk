@@ -1,7 +1,7 @@
 ##@ Test
 
 # Every stage is linked to the same test objects; they reach it through its table alone. Other files add to this.
-TEST_C += $(addprefix tests/,lab.c layout.c contract.c payload.c blocks.c bits.c memory.c misuse.c check.c)
+TEST_C += $(addprefix tests/,lab.c layout.c contract.c payload.c blocks.c bits.c memory.c misuse.c check.c threads.c)
 TEST_O := $(TEST_C:%.c=$(B)/%.o)
 TEST_BINARIES := $(SELECTED:%=$(B)/tests/%)
 

@@ -1,7 +1,7 @@
 /*
- * threads_stress.c - make stress-threads, make tsan: a stage under threads that come and go.
+ * threads_stress.c - make stress-threads, make tsan, make helgrind: a stage under threads that come and go.
  *
- *     threads_stress ROUNDS SEED
+ *     threads_stress ROUNDS SEED [STEPS]
  *
  * In each round some threads run side by side and end. Each allocates, reallocates and frees blocks, of which it
  * leaves many to the others, through slots that all share: so most blocks are freed by another thread than the one that
@@ -23,15 +23,14 @@
 
 enum {
     THREADS = 4,
-    STEPS = 20000, /* of each thread in a round */
     SHARED = 512, /* slots that threads pass blocks through */
     OWN = 256, /* blocks that a thread keeps for itself */
     FORKS = 3, /* in a round */
     TIMER_MICROSECONDS = 3000,
 };
 
-static const size_t LIMIT = (size_t)4
-                            << 20; /* the heap may not grow beyond this in every other round, the first too */
+/* The heap may not grow beyond this in every other round, the first too. */
+static const size_t LIMIT = (size_t)2 << 20;
 /* The blocks alive at a time are at most THREADS * OWN + SHARED, a quarter of them large. */
 static const size_t ENOUGH = (size_t)128 << 20;
 
@@ -41,13 +40,34 @@ struct head {
     uint64_t key;
 };
 
-static _Atomic(struct head *) shared[SHARED];
+/* Each has a lock of its own: Helgrind knows locks, but not atomic operations. */
+static struct slot {
+    pthread_mutex_t mutex;
+    struct head *block;
+} shared[SHARED];
+
+static unsigned long steps = 20000; /* of each thread in a round */
 static atomic_uint signals, refusals;
 
 static _Noreturn void fail(const char *what)
 {
     fprintf(stderr, "threads_stress: %s\n", what);
     abort();
+}
+
+static void open_slots(void)
+{
+    for (int i = 0; i < SHARED; i++)
+        pthread_mutex_init(&shared[i].mutex, NULL);
+}
+
+static struct head *exchange(struct slot *slot, struct head *h)
+{
+    pthread_mutex_lock(&slot->mutex);
+    struct head *before = slot->block;
+    slot->block = h;
+    pthread_mutex_unlock(&slot->mutex);
+    return before;
 }
 
 static uint32_t next_random(uint64_t *state)
@@ -145,7 +165,7 @@ static void *run(void *argument)
 {
     uint64_t random = (uint64_t)(uintptr_t)argument;
     struct head *own[OWN] = {NULL};
-    for (int step = 0; step < STEPS; step++) {
+    for (unsigned long step = 0; step < steps; step++) {
         struct head **mine = &own[next_random(&random) % OWN];
         switch (next_random(&random) % 4) {
         case 0:
@@ -156,7 +176,7 @@ static void *run(void *argument)
             *mine = allocate(&random);
             break;
         default: /* leave it to whoever comes to this slot next, and take what lies there */
-            *mine = atomic_exchange(&shared[next_random(&random) % SHARED], *mine);
+            *mine = exchange(&shared[next_random(&random) % SHARED], *mine);
         }
     }
     for (int i = 0; i < OWN; i++)
@@ -174,6 +194,7 @@ static void fork_once(uint64_t *random)
     if (child < 0)
         fail("fork failed");
     if (child == 0) {
+        open_slots(); /* who held one is not here */
         run((void *)(uintptr_t)(next_random(random) + 1));
         _exit(0);
     }
@@ -225,13 +246,17 @@ static void run_round(unsigned long round, uint64_t *random)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3 || !mm_allocator.thread_safe) {
-        fprintf(stderr, argc != 3 ? "usage: threads_stress ROUNDS SEED\n"
-                                  : "this stage leaves threads to the lock in preload.c; type stage=6\n");
+    if (argc < 3 || argc > 4 || !mm_allocator.thread_safe) {
+        fprintf(stderr, mm_allocator.thread_safe
+                            ? "usage: threads_stress ROUNDS SEED [STEPS]\n"
+                            : "this stage leaves threads to the lock in preload.c; type stage=6\n");
         return 2;
     }
     unsigned long rounds = strtoul(argv[1], NULL, 10);
     uint64_t random = strtoull(argv[2], NULL, 10) * 2654435761 + 88172645463325252;
+    if (argc == 4)
+        steps = strtoul(argv[3], NULL, 10);
+    open_slots();
     sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_signal, .sa_flags = SA_RESTART}, NULL);
     struct itimerval every = {{0, TIMER_MICROSECONDS}, {0, TIMER_MICROSECONDS}};
     setitimer(ITIMER_REAL, &every, NULL);
@@ -241,7 +266,7 @@ int main(int argc, char **argv)
     for (unsigned long round = 0; round < rounds; round++)
         run_round(round, &random);
     for (int i = 0; i < SHARED; i++)
-        release(atomic_exchange(&shared[i], NULL));
+        release(exchange(&shared[i], NULL));
     check_heap();
     size_t left = used_blocks() - used;
     if (left > 2 * THREADS) /* what the stage keeps for threads to come */

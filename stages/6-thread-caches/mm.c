@@ -106,10 +106,11 @@ static bool is_locked;
 
 static void lock_heap(void)
 {
-    if (single_threaded())
-        return;
-    pthread_mutex_lock(&heap_mutex);
-    is_locked = true;
+    if (!single_threaded()) {
+        pthread_mutex_lock(&heap_mutex);
+        is_locked = true;
+    }
+    count(&mm_counts.locks, 1);
 }
 
 static void unlock_heap(void)
