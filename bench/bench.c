@@ -15,7 +15,8 @@
 static const char *directory = "build"; /* where the libraries and this program's own files are */
 static const char *csv_file, *json_file;
 static const char *old_file, *new_file; /* results to compare, instead of measuring */
-static const char *title; /* print the header of a report of this name, and nothing else */
+static const char *rows_file; /* another suite's CSV, for JSON */
+static const char *suite_file; /* whose suite is asked for */
 static size_t rounds_wanted; /* 0: as many as fit into budget_seconds */
 static double budget_seconds = 75;
 static unsigned cell_seconds = 10; /* then a cell is stopped */
@@ -288,7 +289,9 @@ static const struct option {
     {"flags", &bench.flags}, /* */
     {"old", &old_file}, /* compare these results, */
     {"new", &new_file}, /* with these; measure nothing */
-    {"title", &title}, /* a header for another suite's report; measure nothing */
+    {"suite-of", &suite_file}, /* which suite wrote this? */
+    {"title", &bench.title}, /* the name of another suite, */
+    {"rows", &rows_file}, /* and its CSV: print its header, write it as JSON; measure nothing */
 };
 
 /* --name=value, or the name of an allocator. */
@@ -345,15 +348,25 @@ static void save(const char *path, void (*print)(const struct bench *, FILE *))
         fail("%s: %s", path, strerror(errno));
 }
 
+static int save_rows(void)
+{
+    FILE *file = json_file == NULL ? NULL : fopen(json_file, "w");
+    if (file == NULL)
+        fail("%s: %s", json_file == NULL ? "json" : json_file, strerror(errno));
+    print_header(&bench, bench.title);
+    int status = print_rows(rows_file, &bench, file);
+    return fclose(file) == 0 ? status : 2;
+}
+
 int main(int argc, char **argv)
 {
     parse(argc, argv);
     if (old_file != NULL && new_file != NULL)
         return compare_files(old_file, new_file);
-    if (title != NULL) {
-        print_header(&bench, title);
-        return 0;
-    }
+    if (suite_file != NULL)
+        return print_suite_of(suite_file);
+    if (rows_file != NULL)
+        return save_rows();
     sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     run_rounds();

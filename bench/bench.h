@@ -10,6 +10,7 @@
  *   stats.c      medians, intervals, verdicts
  *   report.c     the tables
  *   export.c     the same as CSV and JSON
+ *   csv.c        reads what print_csv() and the other suites write
  *   compare.c    the results of two runs
  *   limit.h      the two limits, bump.c and freelist.c
  */
@@ -60,6 +61,7 @@ struct bench {
     const char *focus; /* the stage in question; NULL: all of them */
     const char *before; /* the stage before it, or NULL */
     const char *reference; /* of a student's own stage, the finished one, or NULL */
+    const char *title; /* of another suite; NULL: the workloads */
     const char *commit, *flags;
 };
 
@@ -84,12 +86,22 @@ void print_header(const struct bench *b, const char *title);
 void print_csv(const struct bench *b, FILE *out);
 void print_json(const struct bench *b, FILE *out);
 
-/* "key": "text", and "key": 1.5 or null. In export.c, as print_csv() and print_json(). */
+/*
+ * The beginning of every suite's JSON, the brace included: suite, date, machine, compiler, flags, commit. In export.c, as
+ * all of these.
+ */
+void json_head(FILE *out, const char *suite, const char *commit, const char *flags);
+
+/* A CSV file as JSON: the head, and each line as an object. Returns an exit status. */
+int print_rows(const char *path, const struct bench *b, FILE *out);
+
+/* "key": "text", and "key": 1.5 or null. */
 void json_string(FILE *out, const char *key, const char *text);
 void json_number(FILE *out, const char *key, double x);
 
-/* Prints what changed between two files that print_csv() wrote. Returns an exit status. */
+/* Prints what changed between two files that a suite wrote; which suite wrote one. They return an exit status. */
 int compare_files(const char *old_path, const char *new_path);
+int print_suite_of(const char *path);
 
 /* ---- Parts of tables, in report.c ---- */
 

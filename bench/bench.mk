@@ -19,10 +19,13 @@ BENCHED := $(STAGES) $(BENCH_OTHERS)
 endif
 
 # For the header of a report.
-BENCH_BUILT = --commit='$(shell git describe --always --dirty 2>/dev/null)' \
-    --flags='$(filter-out -std=% -W% -I% -fno-builtin%,$(ALL_CFLAGS))'
+BENCH_COMMIT = $(shell git describe --always --dirty 2>/dev/null)
+BENCH_FLAGS = $(filter-out -std=% -W% -I% -fno-builtin%,$(ALL_CFLAGS))
+BENCH_BUILT = --commit='$(BENCH_COMMIT)' --flags='$(BENCH_FLAGS)'
+# The same for suites written in shell.
+SUITE_ENV = COMMIT='$(BENCH_COMMIT)' FLAGS='$(BENCH_FLAGS)' JSON='$(json)'
 
-BENCH_C := bench/bench.c bench/report.c bench/export.c bench/compare.c bench/run.c bench/stats.c \
+BENCH_C := bench/bench.c bench/report.c bench/export.c bench/csv.c bench/compare.c bench/run.c bench/stats.c \
     bench/workloads.c bench/peers.c bench/machine.c
 BENCH_H := $(wildcard bench/*.h)
 BENCH_CELLS := $(BENCH_DIR)/cell $(if $(shell command -v musl-gcc),$(BENCH_DIR)/cell-musl)
@@ -44,7 +47,6 @@ $(BENCH_DIR)/lib%.so: bench/%.c $(BENCH_H) $(HEADERS) $(COMMON_C) $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fPIC -shared -fvisibility=hidden $< common/memory.c -o $@
 
-SUITES += classics
 .PHONY: bench
 ifdef suite
 bench: bench-$(suite)
@@ -55,16 +57,21 @@ bench: $(BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(BENCHED))) 
 	@$(BENCH_DIR)/bench --build=$(B) $(BENCH_BUILT) $(BENCH_FOCUS) \
 	    --csv='$(or $(csv),$(BENCH_DIR)/$(if $(dry),dry-)results.csv)' --json='$(or $(json),$(BENCH_DIR)/$(if $(dry),dry-)results.json)' \
 	    $(if $(only),--only='$(only)') $(if $(rounds),--rounds='$(rounds)') $(if $(peers),--peers='$(peers)') \
-	    $(if $(seconds),--seconds='$(seconds)') $(if $(dry),--dry-run) $(BENCHED)
+	    $(if $(seconds),--seconds='$(seconds)') $(if $(limit),--limit='$(limit)') $(if $(dry),--dry-run) $(BENCHED)
 endif
 
+# The suite is that of the old file; without new= it is run now, into the file that this suite writes.
+compared_suite = $(shell $(BENCH_DIR)/bench --suite-of='$(BENCH_DIR)/old.csv' || echo unknown)
+compared_new = $(or $(new),$(csv),$(BENCH_DIR)/$(patsubst workloads,results,$(compared_suite)).csv)
+
 .PHONY: bench-compare
-bench-compare: $(BENCH_DIR)/bench ## old=FILE.csv [new=FILE.csv]: what changed since an earlier run
+bench-compare: $(BENCH_DIR)/bench ## old=FILE.csv [new=FILE.csv]: what changed since an earlier run, of any suite
 	@test -r '$(old)' || { echo 'bench-compare needs an earlier result: make bench csv=before.csv, and later' \
 	    'make bench-compare old=before.csv' >&2; exit 2; }
 	@cp '$(old)' $(BENCH_DIR)/old.csv
-	$(if $(new),,@$(MAKE) --no-print-directory bench)
-	@$< --old=$(BENCH_DIR)/old.csv --new='$(or $(new),$(csv),$(BENCH_DIR)/results.csv)'
+	@[ '$(compared_suite)' != unknown ]
+	$(if $(new),,@$(MAKE) --no-print-directory bench suite=$(filter-out workloads,$(compared_suite)))
+	@$< --old=$(BENCH_DIR)/old.csv --new='$(compared_new)'
 
 $(B)/tests/stats: $(B)/tests/stats.o bench/stats.c bench/stats.h
 	$(CC) $(ALL_CFLAGS) $(filter %.o %.c,$^) -o $@ $(CRITERION) -lm

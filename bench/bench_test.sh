@@ -90,9 +90,59 @@ results 4 3.8 4.2 2.3 2.1 2.5 > "$work/new.csv"
 "$build/bench/bench" --old="$work/old.csv" --new="$work/new.csv" > "$work/out"
 check "what changed between two runs" "system 1.00~ a 2.00 b 1.15~ c 1.00?" \
     "$(awk '/^(system|a|b|c) / { printf "%s%s %s", separator, $1, $2; separator = " " }' "$work/out")"
-"$build/bench/bench" --old="$here/bench_test.sh" --new="$work/new.csv" 2> "$work/out"
-check "a file that is no result" "bench_test.sh:1: not a result; name a CSV file that make bench wrote" \
-    "$(sed 's|.*/||' "$work/out")"
+compare() {
+    "$build/bench/bench" --old="$work/old.csv" --new="$work/new.csv" > "$work/out" 2>&1
+    status=$?
+}
+compares() { # WHAT EXPECTED: the last word on old.csv and new.csv
+    compare
+    check "$1" "$2" "$(sed "s|$work/||g" "$work/out" | grep -E 'compared|name|measure again' | head -n 1)"
+}
+echo "no result" > "$work/old.csv"
+compares "a file that is no result" "old.csv:1: not a result; name a CSV file that make bench wrote"
+{ results 1 1 1 1 1 1; echo "b,seq,8"; } > "$work/old.csv"
+compares "a damaged line" "old.csv:6: damaged: there should be 12 fields; measure again"
+check "status with a damaged line" 2 $status
+
+# What is counted: any difference is a change. What is timed: only where the intervals do not meet.
+counts() { # SEARCHED HARNESS: 5 calls
+    echo "allocator,workload,calls,counter,amount"
+    printf 'a,seq,5,instructions,%s\nb,seq,5,instructions,200\nharness,seq,5,instructions,%s\n' "$@"
+}
+counts 1000 100 > "$work/old.csv"
+counts 1005 100 > "$work/new.csv"
+compares "instructions" "3 compared: 0 less now, 1 more now, 2 without a change seen."
+check "without the harness's own" "a seq: instructions 180 181 1.01" "$(awk '$1 == "a" { $1 = $1; print }' "$work/out")"
+traces() { # LOW MEDIAN HIGH UTILISATION
+    echo "trace,allocator,calls,peak_payload_bytes,rounds,mops,heap_bytes,utilisation,heap_is,failure,ratio,ratio_low,ratio_high"
+    echo "lua,stage 5,9,9,6,1,9,$4,exact,,$2,$1,$3"
+    echo "lua,system,9,9,6,1,9,0.7,resident,,1,1,1"
+    echo "lua,slow,9,9,6,nan,9,nan,resident,>10 s,nan,nan,nan"
+}
+traces 1.8 2 2.2 0.5 > "$work/old.csv"
+traces 1 1.1 1.3 0.5 > "$work/new.csv"
+compares "traces" "3 compared: 1 less now, 0 more now, 1 without a change seen, 1 without a verdict: too few rounds; type rounds=6."
+traces 1.3 1.5 1.9 0.4 > "$work/new.csv"
+compares "traces, in a worse heap" "3 compared: 0 less now, 1 more now, 1 without a change seen, 1 without a verdict: too few rounds; type rounds=6."
+classics() { # FACTOR: of 8 rounds, in each of which the machine is slower
+    echo "comparison,allocator,variant,part,count,nanoseconds"
+    for round in 1 2 3 4 5 6 7 8; do
+        echo "small,system,malloc/free,kept,10,$((100 * round))"
+        echo "small,a,malloc/free,kept,10,$(($1 * round))"
+    done
+}
+classics 200 > "$work/old.csv"
+classics 201 > "$work/new.csv"
+compares "classics, paired by round" "1 compared: 0 less now, 1 more now, 0 without a change seen."
+counts 1000 100 > "$work/old.csv"
+compares "two suites" "old.csv is of the suite instructions, new.csv of classics; name two of the same suite"
+
+# Another suite's CSV as JSON has the same header.
+if command -v jq > /dev/null; then
+    "$build/bench/bench" --title=classics --rows="$work/new.csv" --json="$work/rows.json" --commit=abc > "$work/out"
+    check "a suite's JSON" "classics abc 16 8" \
+        "$(jq -r '[.suite, .commit, (.rows | length), (.rows[15].nanoseconds / 201)] | join(" ")' "$work/rows.json")"
+fi
 
 # Counted work against what is recorded: 2 % more is let pass, 3 % is not, nor is work where there was none.
 recorded() { # SEARCHED COPIED INSTRUCTIONS

@@ -27,11 +27,14 @@ classics-cxx:
 	    echo "skipped: the C++ lines, no $(CXX) here; type: apt-get install g++ libboost-dev"; \
 	fi
 
+CLASSICS_OF := $(if $(stages),$(filter $(STAGES),$(BENCHED)),$(SELECTED))
+SUITES += classics
 .PHONY: bench-classics
-bench-classics: ## list nodes, small objects, zeroed memory: [only=lists|small|zeroed] [rounds=5]
-bench-classics: $(B)/bench/classics $(SELECTED:%=$(B)/lib%.so) classics-cxx
+bench-classics: ## list nodes, small objects, zeroed memory: [only=lists|small|zeroed] [rounds=6]
+bench-classics: $(B)/bench/classics $(BENCH_DIR)/bench $(CLASSICS_OF:%=$(B)/lib%.so) classics-cxx
 	@$(if $(filter-out $(CLASSICS),$(only)),$(error only=$(only) is not a classic; pick from: $(CLASSICS)))
-	@STAGES='$(SELECTED)' sh bench/classics.sh $(B) $(or $(rounds),5) $(or $(only),$(CLASSICS))
+	@STAGES='$(CLASSICS_OF)' $(SUITE_ENV) sh bench/classics.sh $(B) '$(or $(csv),$(BENCH_DIR)/classics.csv)' $(or $(rounds),6) \
+	    $(or $(only),$(CLASSICS))
 
 # Everything once, and every figure is there: a failed measurement leaves a "-" or stops it all.
 .PHONY: check-classics

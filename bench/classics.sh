@@ -1,15 +1,15 @@
 #!/bin/sh
 # The classics: runs them on every allocator, keeps the raw times as CSV, prints the tables.
 #
-#     STAGES='NAME...' bench/classics.sh FOLDER ROUNDS LISTS|SMALL|ZEROED...    FOLDER: what make built
+#     STAGES='NAME...' bench/classics.sh FOLDER CSV ROUNDS lists|small|zeroed...    FOLDER: what make built
 #
 # A round runs each allocator once, so that what slows the machine for a while slows them all.
 set -eu
 
 PATH=$PATH:/usr/sbin:/sbin # ldconfig
-folder=$1 rounds=$2
-shift 2
-csv=$folder/bench/classics.csv
+folder=$1 csv=$2 rounds=$3
+shift 3
+. bench/suite.sh
 
 # Name and library of each allocator, a line each; the system's has no library.
 allocators()
@@ -24,59 +24,59 @@ allocators()
     done
 }
 
-# One comparison in C, on every allocator.
+# One comparison in C, on every allocator. One that fails has no figures, and costs the others none.
 on_all()
 {
-    allocators | while read -r name library; do
-        LD_PRELOAD=$library "$folder/bench/classics" "$1" "$name" ${library:+"$library"}
-    done
+    allocators | {
+        status=0
+        while read -r name library; do
+            LD_PRELOAD=$library "$folder/bench/classics" "$1" "$name" ${library:+"$library"} || status=1
+        done
+        return $status
+    }
 }
 
 in_cxx()
 {
     for kind in kept optimised; do
-        [ ! -x "$folder/bench/$1-$kind" ] || "$folder/bench/$1-$kind"
+        [ ! -x "$folder/bench/$1-$kind" ] || "$folder/bench/$1-$kind" || return 1
     done
 }
 
-machine()
+round_of() # COMPARISON
 {
-    model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2> /dev/null | head -n 1)
-    libc=$(getconf GNU_LIBC_VERSION 2> /dev/null || echo "unknown C library")
-    commit=$(git describe --always --dirty 2> /dev/null || echo unknown)
-    echo "# ${model:-$(uname -m)}, $(uname -sr), $libc; $(date +%F), commit $commit; rounds: $rounds"
+    case $1 in
+    lists)
+        on_all lists || return 1
+        "$folder/bench/classics" chunks system
+        # glibc that never gives the end of its heap back; another C library ignores the variable.
+        MALLOC_TRIM_THRESHOLD_=1000000000 "$folder/bench/classics" chunks untrimmed
+        ;;
+    small)
+        in_cxx small_objects || return 1
+        on_all small
+        ;;
+    zeroed)
+        in_cxx zeroed || return 1
+        on_all zeroed
+        ;;
+    esac
 }
 
-{
-    machine
-    echo "comparison,allocator,variant,part,count,nanoseconds"
-} > "$csv"
-
+echo "comparison,allocator,variant,part,count,nanoseconds" > "$csv.new"
+steps=0
 for comparison; do
     round=0
-    while [ "$round" -lt "$rounds" ]; do
+    while [ "$round" -lt "$rounds" ] && [ -z "$stopped" ]; do
         round=$((round + 1))
-        [ ! -t 2 ] || printf '\r%s: round %d of %d ' "$comparison" "$round" "$rounds" >&2
-        case $comparison in
-        lists)
-            on_all lists
-            "$folder/bench/classics" chunks system
-            # glibc that never gives the end of its heap back; another C library ignores the variable.
-            MALLOC_TRIM_THRESHOLD_=1000000000 "$folder/bench/classics" chunks untrimmed
-            ;;
-        small)
-            in_cxx small_objects
-            on_all small
-            ;;
-        zeroed)
-            in_cxx zeroed
-            on_all zeroed
-            ;;
-        esac
-    done >> "$csv"
-    [ ! -t 2 ] || printf '\r%40s\r' '' >&2
+        progress $steps $(($# * rounds)) "$comparison: round $round of $rounds"
+        round_of "$comparison" >> "$csv.new" || failed=1
+        steps=$((steps + 1))
+    done
 done
+clear_progress
+mv "$csv.new" "$csv"
 
+publish classics "$csv"
 awk -f bench/classics.awk "$csv"
-echo
-echo "raw times: $csv"
+finish "$csv"

@@ -1,5 +1,6 @@
 /* export.c - see bench.h. The results as CSV, a line for each cell, and as JSON, with every sample. */
 #include "bench.h"
+#include "csv.h"
 #include <math.h>
 
 static const char *verdict_words(const struct estimate *e)
@@ -35,7 +36,7 @@ void json_string(FILE *out, const char *key, const char *text)
 
 void json_number(FILE *out, const char *key, double x)
 {
-    fprintf(out, isnan(x) ? "\"%s\": null" : "\"%s\": %.9g", key, x);
+    fprintf(out, isfinite(x) ? "\"%s\": %.9g" : "\"%s\": null", key, x);
 }
 
 static void json_estimate(FILE *out, const char *key, struct estimate e)
@@ -73,21 +74,28 @@ static void json_cell(FILE *out, const struct bench *b, int i, int w)
     fputs("]}", out);
 }
 
-void print_json(const struct bench *b, FILE *out)
+void json_head(FILE *out, const char *suite, const char *commit, const char *flags)
 {
     char machine[500], when[40];
     machine_line(machine, sizeof machine);
     date(when, sizeof when);
     fputs("{\n  ", out);
+    json_string(out, "suite", suite);
+    fputs(",\n  ", out);
     json_string(out, "date", when);
     fputs(",\n  ", out);
     json_string(out, "machine", machine);
     fputs(",\n  ", out);
     json_string(out, "compiler", compiler());
     fputs(",\n  ", out);
-    json_string(out, "flags", or_unknown(b->flags));
+    json_string(out, "flags", or_unknown(flags));
     fputs(",\n  ", out);
-    json_string(out, "commit", or_unknown(b->commit));
+    json_string(out, "commit", or_unknown(commit));
+}
+
+void print_json(const struct bench *b, FILE *out)
+{
+    json_head(out, b->title == NULL ? "workloads" : b->title, b->commit, b->flags);
     fprintf(out, ",\n  \"rounds\": %zu,\n  ", b->rounds);
     json_number(out, "seconds", b->seconds);
     fputs(",\n  ", out);
@@ -115,4 +123,29 @@ void print_json(const struct bench *b, FILE *out)
                 json_cell(out, b, i, w);
             }
     fputs("\n  ]\n}\n", out);
+}
+
+/* ---- What suites in other languages measured ---- */
+
+int print_rows(const char *path, const struct bench *b, FILE *out)
+{
+    struct csv csv;
+    if (!csv_open(&csv, path))
+        return 2;
+    json_head(out, b->title, b->commit, b->flags);
+    fputs(",\n  \"rows\": [", out);
+    for (const char *separator = "\n"; csv_next(&csv); separator = ",\n") {
+        fprintf(out, "%s    {", separator);
+        for (int i = 0; i < csv.columns; i++) {
+            fputs(i == 0 ? "" : ", ", out);
+            if (csv.fields[i][0] == '\0' || is_number(csv.fields[i]))
+                json_number(out, csv.names[i], csv_number(&csv, csv.names[i]));
+            else
+                json_string(out, csv.names[i], csv.fields[i]);
+        }
+        fputs("}", out);
+    }
+    fputs("\n  ]\n}\n", out);
+    fclose(csv.file);
+    return csv.damaged ? 2 : 0;
 }

@@ -11,14 +11,20 @@ FNR == 1 { next }
     if ($6 != "")
         note[$2, $1] = sprintf("%s stops before %d blocks, which %s; limit= gives it longer.\n", $1, $3, $6)
     if ($4 != "")
-        point("ns", $2, $1, $3, $4)
+        keep("ns", $2, $1, $3, $4)
     if ($5 != "")
-        point("visits", $2, $1, $3, $5)
+        keep("visits", $2, $1, $3, $5)
+}
+
+# Of several lines the least.
+function keep(what, kind, name, n, y)
+{
+    if (!((what, kind, name, n) in value) || y + 0 < value[what, kind, name, n])
+        value[what, kind, name, n] = y + 0
 }
 
 function point(what, kind, name, n, y,    key, lx, ly)
 {
-    value[what, kind, name, n] = y
     key = what SUBSEP kind SUBSEP name
     lx = log(n)
     ly = log(what == "visits" ? 1 + y : y)
@@ -30,6 +36,10 @@ function point(what, kind, name, n, y,    key, lx, ly)
 }
 
 END {
+    for (k in value) {
+        split(k, part, SUBSEP)
+        point(part[1], part[2], part[3], part[4], value[k])
+    }
     show("live", "a malloc(64) and free, beside so many live blocks of 64 bytes")
     show("free", "a malloc, among so many free blocks of mixed sizes of which 1 in 33 is large enough")
     print "\nThe slope decides by visits, which are counted; for the system's malloc, by time. 0 is O(1), 1 is O(n): time"

@@ -1,3 +1,5 @@
+##@ Benchmark
+
 # Each idea with and without validation; stage 3 is stage 2 without. In directories of their own, since the
 # flags differ; then all under one roof, named as what they are.
 IDEAS := 1-implicit-list:implicit 2-explicit-list:explicit 4-size-classes:classes 5-boundary-tags:tags
@@ -25,13 +27,8 @@ ABLATION_CSV := $(BENCH_DIR)/$(if $(dry),dry-)ablation.csv
 SUITES += ablation predictions
 .PHONY: bench-ablation
 bench-ablation: ablation-parts ## each idea with and without validation, in counted work and time: [seconds=75]
-	@$(BENCH_DIR)/bench --build=$(ABLATION) $(BENCH_BUILT) --csv=$(ABLATION_CSV) --only=$(SEVEN) \
-	    $(if $(seconds),--seconds='$(seconds)') $(if $(rounds),--rounds='$(rounds)') $(if $(dry),--dry-run) \
-	    $(foreach n,$(IDEA_NAMES),$(n)+check $(n)) system > $(BENCH_DIR)/ablation.txt
-	@$(BENCH_DIR)/bench $(BENCH_BUILT) --title='ablation'
-	@awk -v ideas='$(IDEA_NAMES)' -f bench/ablation.awk $(BENCH_DIR)/ablation-counts.csv $(ABLATION_CSV)
-	@sed -n '/^Warning/{s/make bench/& suite=ablation/;p;}' $(BENCH_DIR)/ablation.txt
-	@echo; echo "intervals and ranking: $(BENCH_DIR)/ablation.txt   raw figures: $(ABLATION_CSV), $(BENCH_DIR)/ablation-counts.csv"
+	@$(SUITE_ENV) sh bench/ablation.sh $(B) '$(or $(csv),$(ABLATION_CSV))' '$(IDEA_NAMES)' --only='$(or $(only),$(SEVEN))' \
+	    $(if $(seconds),--seconds='$(seconds)') $(if $(rounds),--rounds='$(rounds)') $(if $(dry),--dry-run)
 
 # Of the last `make bench`; without one it is run.
 $(BENCH_DIR)/results.csv:

@@ -13,10 +13,7 @@ baseline=glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-ERMS,-FSRM,-S
 baseline=$baseline,-Fast_Unaligned_Copy,-AVX_Fast_Unaligned_Load,-Fast_Copy_Backward,-BMI2,-LZCNT,-MOVBE
 baseline=$baseline:glibc.cpu.x86_non_temporal_threshold=0x10000000
 
-number=0
 for name; do
-    number=$((number + 1))
-    [ ! -t 2 ] || printf '\r%d of %d: %-30s' $number $# "$name" >&2
     workloads='pair seq500 fill large frag realloc seq random mixed'
     case $name in
     system | harness) library= ;;
@@ -36,4 +33,3 @@ for name; do
             { all = all $0 "\n" }
             END { if (found != split(wanted, words, " ")) { printf "%s", all > "/dev/stderr"; exit 1 } }'
 done
-[ ! -t 2 ] || printf '\r%40s\r' '' >&2

@@ -14,7 +14,8 @@ BEGIN {
     title["instructions"] = "Instructions per call; the harness's own are subtracted, and in its row"
 }
 
-/^#/ { print substr($0, 3); next }
+/^#/ { print "counted for: " substr($0, 3); next }
+$1 == "allocator" { next }
 
 {
     add("counters", $4)

@@ -3,7 +3,7 @@
 
 BEGIN { FS = "," }
 
-/^#/ { next }
+/^#/ || $1 == "allocator" { next }
 
 FNR == NR { recorded[$1 "," $2 "," $4] = $5; recorded_calls[$1 "," $2 "," $4] = $3; next }
 { measured[$1 "," $2 "," $4] = $5; measured_calls[$1 "," $2 "," $4] = $3 }

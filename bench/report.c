@@ -415,7 +415,7 @@ static void print_warnings(const struct bench *b)
 
 void print_report(const struct bench *b)
 {
-    print_header(b, "the comparison");
+    print_header(b, b->title == NULL ? "the comparison" : b->title);
     print_times(b);
     print_against_system(b);
     int focus = by_name(b, b->focus), before = by_name(b, b->before), reference = by_name(b, b->reference);

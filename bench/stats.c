@@ -28,6 +28,11 @@ size_t interval_rank(size_t n)
 
 struct estimate estimate(double *samples, size_t n)
 {
+    size_t known = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(samples[i]))
+            samples[known++] = samples[i];
+    n = known;
     struct estimate e = {n, NAN, NAN, NAN};
     if (n == 0)
         return e;

@@ -28,7 +28,7 @@ enum verdict {
     NO_DIFFERENCE, /* 1 is inside */
 };
 
-/* Sorts the samples. */
+/* Sorts the samples. What is not a number is no sample. */
 struct estimate estimate(double *samples, size_t n);
 
 /* The k for which the k-th smallest and the k-th largest of n samples enclose the median; 0: n is too small. */

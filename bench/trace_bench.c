@@ -288,6 +288,19 @@ static double speed(const struct column *c, int trace)
     return (double)traces[trace].ops * 1e9 / estimate(samples, n).median;
 }
 
+/* The time as a multiple of the reference's in the same round. */
+static struct estimate time_ratio(const struct column *c, int trace)
+{
+    double samples[ROUNDS_LIMIT];
+    size_t n = 0;
+    for (size_t round = 0; round < rounds; round++) {
+        double x = c->results[trace].ns[round] / columns[reference].results[trace].ns[round];
+        if (!isnan(x))
+            samples[n++] = x;
+    }
+    return estimate(samples, n);
+}
+
 /* Peak payload by peak heap. Resident memory that was there before the trace can make it more than 1. */
 static double utilisation(const struct column *c, int trace)
 {
@@ -495,14 +508,18 @@ static void print_tables(void)
 
 static void print_csv_file(FILE *out)
 {
-    fputs(
-        "trace,allocator,calls,peak_payload_bytes,rounds,mops,heap_bytes,utilisation,heap_is,failure\n", out);
+    fputs("trace,allocator,calls,peak_payload_bytes,rounds,mops,heap_bytes,utilisation,heap_is,failure,ratio,"
+          "ratio_low,"
+          "ratio_high\n",
+        out);
     for (int t = 0; t < trace_count; t++)
         for (int i = 0; i < column_count; i++) {
             const struct result *r = &columns[i].results[t];
-            fprintf(out, "%s,%s,%zu,%zu,%zu,%.6g,%zu,%.6g,%s,%s\n", traces[t].name, columns[i].name,
-                traces[t].ops, traces[t].peak_payload, rounds, speed(&columns[i], t) * 1e-6, r->heap,
-                utilisation(&columns[i], t), r->exact ? "exact" : "resident", r->mark);
+            struct estimate ratio_here = time_ratio(&columns[i], t);
+            fprintf(out, "%s,%s,%zu,%zu,%zu,%.6g,%zu,%.6g,%s,%s,%.6g,%.6g,%.6g\n", traces[t].name,
+                columns[i].name, traces[t].ops, traces[t].peak_payload, rounds, speed(&columns[i], t) * 1e-6,
+                r->heap, utilisation(&columns[i], t), r->exact ? "exact" : "resident", r->mark,
+                ratio_here.median, ratio_here.low, ratio_here.high);
         }
 }
 
@@ -554,21 +571,7 @@ static void json_scores(FILE *out, const struct column *c)
 
 static void print_json_file(FILE *out)
 {
-    char machine[500], when[40];
-    machine_line(machine, sizeof machine);
-    date(when, sizeof when);
-    fputs("{\n  ", out);
-    json_string(out, "suite", "traces");
-    fputs(",\n  ", out);
-    json_string(out, "date", when);
-    fputs(",\n  ", out);
-    json_string(out, "machine", machine);
-    fputs(",\n  ", out);
-    json_string(out, "compiler", compiler());
-    fputs(",\n  ", out);
-    json_string(out, "flags", or_unknown(flags));
-    fputs(",\n  ", out);
-    json_string(out, "commit", or_unknown(commit));
+    json_head(out, "traces", commit, flags);
     fprintf(out, ",\n  \"rounds\": %zu,\n  \"traces\": [", rounds);
     for (int t = 0; t < trace_count; t++) {
         fputs(t == 0 ? "\n    {" : ",\n    {", out);

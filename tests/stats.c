@@ -73,6 +73,29 @@ Test(stats, median_and_interval_of_known_samples)
     cr_expect(isnan(estimate(even, 0).median), "no samples have no median");
 }
 
+Test(stats, ties_and_what_is_missing)
+{
+    double ties[] = {2, 2, 2, 2, 2, 2}, half[] = {1, 1, 1, 2, 2, 2, 2, 2};
+    struct estimate e = estimate(ties, 6);
+    cr_expect(e.median == 2 && e.low == 2 && e.high == 2, "six equal samples: %g .. %g", e.low, e.high);
+    e = estimate(half, 8);
+    cr_expect(e.median == 2 && e.low == 1 && e.high == 2, "median %g in %g .. %g", e.median, e.low, e.high);
+
+    for (size_t n = 1; n <= FEWEST_SAMPLES; n++) {
+        double samples[] = {6, 5, 4, 3, 2, 1};
+        e = estimate(samples, n);
+        cr_expect_eq(e.samples, n);
+        cr_expect_eq(e.median, 6.5 - (double)n / 2);
+        cr_expect_eq(!isnan(e.low) && !isnan(e.high), n == FEWEST_SAMPLES, "%zu samples", n);
+    }
+
+    double holes[] = {NAN, 3, NAN, 1, 2, NAN}, none[] = {NAN, NAN};
+    e = estimate(holes, 6);
+    cr_expect(e.samples == 3 && e.median == 2 && isnan(e.low), "%zu samples, median %g", e.samples, e.median);
+    cr_expect_eq(verdict(e), TOO_FEW);
+    cr_expect(isnan(estimate(none, 2).median), "of nothing that is known there is no median");
+}
+
 static double next_uniform(uint64_t *state)
 {
     *state = *state * 6364136223846793005 + 1442695040888963407;
