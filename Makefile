@@ -149,9 +149,16 @@ setup: ## install what the tests and reports need (sudo only if you are not root
 clean: ## remove build/; the stages, yours too, stay
 	rm -rf $(B)
 
+# Sections come from several files: those of one name are one, in this order, then any other.
+HELP_ORDER := Course,Build,Test,Find faults,Broken allocators,Threads,Real programs,Misuse by a program,Benchmark,\
+    Counted work,Traces,Classics,Pictures,Docs,Teach,Check,Install,Housekeeping
+
 .PHONY: help
 help: ## this list (the default)
-	@awk 'BEGIN { FS = ":.*## " } \
-	    /^##@ / { printf "\n%s\n", substr($$0, 5) } \
-	    /^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -v order='$(HELP_ORDER)' 'BEGIN { FS = ":.*## "; n = split(order, section, / *, */); \
+	        for (i = 1; i <= n; i++) listed[section[i]] } \
+	    /^##@ / { now = substr($$0, 5); if (!(now in listed)) { listed[now]; section[++n] = now } } \
+	    /^[a-z][a-z-]*:.*## / { targets[now] = targets[now] sprintf("  make %-19s %s\n", $$1, $$2) } \
+	    END { for (i = 1; i <= n; i++) if (section[i] in targets) \
+	        printf "\n%s\n%s", section[i], targets[section[i]] }' $(MAKEFILE_LIST)
 	@printf '\nStages: %s   (stage=N picks one)\n' '$(SHORT)$(if $(DRAFTS), and the drafts $(DRAFTS))'

@@ -61,17 +61,16 @@ bench: $(BENCH_PARTS) $(patsubst %,$(B)/lib%.so,$(filter $(STAGES),$(BENCHED))) 
 endif
 
 # The suite is that of the old file; without new= it is run now, into the file that this suite writes.
-compared_suite = $(shell $(BENCH_DIR)/bench --suite-of='$(BENCH_DIR)/old.csv' || echo unknown)
-compared_new = $(or $(new),$(csv),$(BENCH_DIR)/$(patsubst workloads,results,$(compared_suite)).csv)
-
 .PHONY: bench-compare
 bench-compare: $(BENCH_DIR)/bench ## old=FILE.csv [new=FILE.csv]: what changed since an earlier run, of any suite
 	@test -r '$(old)' || { echo 'bench-compare needs an earlier result: make bench csv=before.csv, and later' \
 	    'make bench-compare old=before.csv' >&2; exit 2; }
 	@cp '$(old)' $(BENCH_DIR)/old.csv
-	@[ '$(compared_suite)' != unknown ]
-	$(if $(new),,@$(MAKE) --no-print-directory bench suite=$(filter-out workloads,$(compared_suite)))
-	@$< --old=$(BENCH_DIR)/old.csv --new='$(compared_new)'
+	@suite=$$($< --suite-of=$(BENCH_DIR)/old.csv) || exit 2; \
+	new=$(BENCH_DIR)/$$suite.csv; \
+	[ $$suite != workloads ] || { suite=; new=$(BENCH_DIR)/results.csv; }; \
+	$(if $(new),,$(MAKE) --no-print-directory bench suite=$$suite &&) \
+	$< --old=$(BENCH_DIR)/old.csv --new=$(or $(new),$(csv),$$new)
 
 $(B)/tests/stats: $(B)/tests/stats.o bench/stats.c bench/stats.h
 	$(CC) $(ALL_CFLAGS) $(filter %.o %.c,$^) -o $@ $(CRITERION) -lm
