@@ -91,7 +91,6 @@ class Run:
     def file(self):
         return (self.mutant and self.mutant.file) or f"stages/{self.stage}/mm.c"
 
-
     def text(self):
         """The file with the mistake in it."""
         text = (TREE / self.file()).read_text()
@@ -109,9 +108,8 @@ def copy_sources(run, place):
     """What the stage is built from, with the mistake in it."""
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(TREE / "common", place / "common")
-    (place / "stages" / run.stage).mkdir(parents=True)
+    shutil.copytree(TREE / "stages" / run.stage, place / "stages" / run.stage)
     (place / "tests").mkdir()
-    shutil.copy(TREE / "stages" / run.stage / "mm.c", place / "stages" / run.stage)
     (place / run.file()).write_text(run.text())
 
 
