@@ -11,6 +11,8 @@ for idea in $ideas; do
     names="$names $idea+check $idea"
 done
 text=${csv%.csv}.txt
+begin "$csv" ''
+rm "$csv.new"
 # shellcheck disable=SC2086 # a list of words
 "$folder/bench/bench" --build="$folder/ablation" --title=ablation --csv="$csv" --json="${JSON:-${csv%.csv}.json}" \
     --commit="$COMMIT" --flags="$FLAGS" "$@" $names system > "$text" || [ -n "$stopped" ] || {

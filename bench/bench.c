@@ -267,7 +267,8 @@ static unsigned long number(const char *what, const char *text, unsigned long mo
     return n;
 }
 
-static const char *dry_run, *rounds_text, *seconds_text, *limit_text, *only_text, *peers_text;
+static const char *dry_run, *interrupted_text, *rounds_text, *seconds_text, *limit_text, *only_text,
+    *peers_text;
 
 static const struct option {
     const char *name;
@@ -292,6 +293,7 @@ static const struct option {
     {"suite-of", &suite_file}, /* which suite wrote this? */
     {"title", &bench.title}, /* the name of another suite, */
     {"rows", &rows_file}, /* and its CSV: print its header, write it as JSON; measure nothing */
+    {"interrupted", &interrupted_text}, /* 1: that suite was */
 };
 
 /* --name=value, or the name of an allocator. */
@@ -353,6 +355,7 @@ static int save_rows(void)
     FILE *file = json_file == NULL ? NULL : fopen(json_file, "w");
     if (file == NULL)
         fail("%s: %s", json_file == NULL ? "json" : json_file, strerror(errno));
+    bench.interrupted = interrupted_text != NULL;
     print_header(&bench, bench.title);
     int status = print_rows(rows_file, &bench, file);
     return fclose(file) == 0 ? status : 2;
@@ -369,6 +372,8 @@ int main(int argc, char **argv)
         return save_rows();
     sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
+    check_writable("csv", csv_file);
+    check_writable("json", json_file);
     run_rounds();
     print_report(&bench);
     save(csv_file, print_csv);

@@ -63,7 +63,8 @@ round_of() # COMPARISON
     esac
 }
 
-echo "comparison,allocator,variant,part,count,nanoseconds" > "$csv.new"
+need_number rounds "$rounds"
+begin "$csv" comparison,allocator,variant,part,count,nanoseconds
 steps=0
 for comparison; do
     round=0

@@ -6,10 +6,8 @@ folder=$1 suite=$2 csv=$3
 shift 3
 . bench/suite.sh
 
-{
-    [ $suite = counts ] || echo "# $BUILT_BY"
-    echo "allocator,workload,calls,counter,amount"
-} > "$csv.new"
+begin "$csv" allocator,workload,calls,counter,amount
+[ $suite = counts ] || sed -i "1i # $BUILT_BY" "$csv.new"
 steps=0
 for name; do
     [ -z "$stopped" ] || break

@@ -1,7 +1,10 @@
 /* export.c - see bench.h. The results as CSV, a line for each cell, and as JSON, with every sample. */
 #include "bench.h"
 #include "csv.h"
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char *verdict_words(const struct estimate *e)
 {
@@ -24,6 +27,18 @@ void print_csv(const struct bench *b, FILE *out)
                 ms.median * 1e6 / (double)cell->calls, r.median, r.low, r.high,
                 cell->failure[0] != '\0' ? cell->mark : verdict_words(&r));
         }
+}
+
+void check_writable(const char *what, const char *path)
+{
+    FILE *file = path == NULL ? NULL : fopen(path, "a");
+    if (path == NULL)
+        return;
+    if (file == NULL) {
+        fprintf(stderr, "%s=%s: %s\n", what, path, strerror(errno));
+        exit(2);
+    }
+    fclose(file);
 }
 
 void json_string(FILE *out, const char *key, const char *text)
@@ -133,7 +148,7 @@ int print_rows(const char *path, const struct bench *b, FILE *out)
     if (!csv_open(&csv, path))
         return 2;
     json_head(out, b->title, b->commit, b->flags);
-    fputs(",\n  \"rows\": [", out);
+    fprintf(out, ",\n  \"interrupted\": %s,\n  \"rows\": [", b->interrupted ? "true" : "false");
     for (const char *separator = "\n"; csv_next(&csv); separator = ",\n") {
         fprintf(out, "%s    {", separator);
         for (int i = 0; i < csv.columns; i++) {

@@ -17,7 +17,8 @@ measure() # live|free NAME
     "$folder/count/$2/growth" "$2" '' "$1" "$limit"
 }
 
-echo 'allocator,blocks_are,blocks,ns,visits,note' > "$csv.new"
+need_number limit "$limit"
+begin "$csv" 'allocator,blocks_are,blocks,ns,visits,note'
 steps=0
 for kind in live free; do
     for name in "$@" system; do

@@ -35,7 +35,10 @@ $(BENCH_DIR)/results.csv:
 	@$(MAKE) --no-print-directory bench suite= only=
 
 .PHONY: bench-predictions
-bench-predictions: $(BENCH_DIR)/results.csv $(REFERENCE:%=$(B)/count/%/counts) ## what was predicted of each phase, beside what the last make bench measured
+bench-predictions: $(BENCH_DIR)/results.csv $(BENCH_DIR)/bench $(REFERENCE:%=$(B)/count/%/counts) ## what was predicted of each phase, beside what the last make bench measured
 	@for s in $(REFERENCE); do echo "$$s,$$($(B)/count/$$s/counts $$s header)"; done > $(BENCH_DIR)/headers.csv
-	@awk -v csv=$(BENCH_DIR)/predictions.csv -f bench/predictions.awk $(BENCH_DIR)/headers.csv $<
+	@awk -v csv=$(BENCH_DIR)/predictions.csv -f bench/predictions.awk $(BENCH_DIR)/headers.csv $< > $(BENCH_DIR)/predictions.txt
+	@$(BENCH_DIR)/bench $(BENCH_BUILT) --title=predictions --rows=$(BENCH_DIR)/predictions.csv \
+	    --json='$(or $(json),$(BENCH_DIR)/predictions.json)'
+	@cat $(BENCH_DIR)/predictions.txt
 	@echo; echo "measured: $<, of $$(date -r $< '+%Y-%m-%d %H:%M'); make bench measures anew"

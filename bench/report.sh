@@ -94,7 +94,7 @@ ladder()
 ratios()
 {
     pick ratios results.csv
-    draw ratios dots 760 "$(rows ratios); $(legend ratios); xtext='time, $of_system; bars: 95 % interval'"
+    draw ratios dots 700 "$(rows ratios); $(legend ratios); xtext='time, $of_system'"
     figure ratios 'Time on each workload against the system’s malloc'
 }
 
@@ -128,7 +128,7 @@ ablation()
 traces()
 {
     pick traces traces.csv
-    draw traces dots 860 "$(rows traces); $(legend traces); xtext='calls per second, $of_system; bars: 95 % interval'"
+    draw traces dots 860 "$(rows traces); $(legend traces); xtext='calls per second, $of_system'"
     figure traces 'Speed on traces of real programs'
 }
 
@@ -216,7 +216,8 @@ of the system’s malloc. Left of 1 is faster. The thin bars are 95 % intervals.
 limits, not allocators." ladder
     section 'Predicted and measured' predictions.csv 'make bench suite=predictions' "What the project behind this course \
 predicted of each phase, and what is measured here. A speed-up is the time before divided by the time after." predictions
-    section 'Workload by workload' results.csv 'make bench' "Each dot is the median of ratios taken within a round." ratios
+    section 'Workload by workload' results.csv 'make bench' "Each dot is the median of ratios taken within \
+a round, its bar the 95 % interval." ratios
     section 'One idea at a time' ablation.csv 'make bench suite=ablation' "Each data structure with every call checking \
 the whole heap, and without. While every call walks the heap, a better structure buys little: Amdahl’s law." ablation
     section 'Growth' growth.csv 'make bench suite=growth' "A flat line is O(1). A line that climbs one decade for each \
@@ -227,7 +228,7 @@ that the program asked for." space
     section 'Instructions' instructions.csv 'make bench-instructions' "Counted by callgrind, the workload’s own \
 subtracted." instructions
     section 'Traces of real programs' traces.csv 'make bench suite=traces' "Right of 1 is faster than the system’s malloc. \
-Where a dot is missing, the stage was too slow and was stopped. The last five are made to be hard." traces
+Bars are 95 % intervals. Where a dot is missing, the stage was too slow and was stopped. The last five are made to be hard." traces
     section 'The classics' classics.csv 'make bench suite=classics' "A pool is destroyed as a whole (brute) or emptied \
 node by node (nice)." lists small zeroed
     echo '</main>'

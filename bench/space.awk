@@ -40,7 +40,7 @@ END {
         load = member["loads", l]
         printf "%-15s %9.0f", load, payload[load] / 1024
         for (a = 1; a <= size["stages"]; a++)
-            printf " %9s", used[member["stages", a], load]
+            printf " %9s", ((member["stages", a], load) in used) ? used[member["stages", a], load] : "-"
         for (a = 1; a <= size["others"]; a++)
             printf " %9s", ((member["others", a], load) in used) ? used[member["others", a], load] : "-"
         print ""
@@ -56,7 +56,8 @@ END {
     for (n = split(loads, shown, " "); k < n;) {
         load = shown[++k]
         for (a = 1; a <= size["stages"]; a++)
-            row(a == 1 ? load : "", member["stages", a], load)
+            if ((member["stages", a], load) in heap) # not if it failed, or came after Ctrl-C
+                row(a == 1 ? load : "", member["stages", a], load)
     }
     traces = 0
     for (l = 1; l <= size["loads"]; l++)
@@ -80,6 +81,11 @@ function row(title, stage, load,    i)
 function mean_row(title, stage,    i, l, sum)
 {
     printf "%-15s %-18s %9s", title, stage, "(mean)"
+    for (l = 1; l <= size["loads"]; l++)
+        if (!(" " loads " " ~ " " member["loads", l] " ") && !((stage, member["loads", l]) in heap)) {
+            print "       - not all measured"
+            return
+        }
     for (i = parts_from; i <= parts_to; i++) {
         sum = 0
         for (l = 1; l <= size["loads"]; l++)

@@ -13,11 +13,12 @@ while [ "$1" != -- ]; do
 done
 shift
 
+need_number limit "$limit"
+begin "$csv" "$("$folder/space/${stages##* }")"
 resident=${csv%.csv}-resident.csv
 "$folder/bench/trace_bench" --build="$folder" --dry-run --csv="$resident" ${peers:+--peers="$peers"} system -- "$@" \
     > "${resident%.csv}.txt" || [ -n "$stopped" ] || exit 2
 
-"$folder/space/${stages##* }" > "$csv.new"
 steps=0
 for stage in $stages; do
     for trace; do

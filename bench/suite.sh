@@ -5,6 +5,25 @@
 stopped= failed=
 trap 'stopped=130' INT TERM
 
+# Both before anything is measured.
+need_number() # NAME VALUE: what was typed as NAME=VALUE
+{
+    case $2 in
+    '' | *[!0-9]* | 0)
+        echo "$1=$2 is not a number from 1; type for instance $1=6" >&2
+        exit 2
+        ;;
+    esac
+}
+
+begin() # CSV COLUMNS
+{
+    { echo "$2" > "$1.new"; } 2> /dev/null || {
+        echo "$1 cannot be written; type csv= with the path of a file that can" >&2
+        exit 2
+    }
+}
+
 suite_started=$(date +%s)
 
 # A bar, on a terminal only; the time left is what the steps before took.
@@ -27,7 +46,8 @@ clear_progress()
 publish() # SUITE CSV
 {
     suite_json=${JSON:-${2%.csv}.json}
-    "$folder/bench/bench" --title="$1" --rows="$2" --json="$suite_json" --commit="$COMMIT" --flags="$FLAGS"
+    "$folder/bench/bench" --title="$1" --rows="$2" --json="$suite_json" --commit="$COMMIT" --flags="$FLAGS" \
+        ${stopped:+--interrupted}
 }
 
 # The last line of every report.

@@ -572,7 +572,8 @@ static void json_scores(FILE *out, const struct column *c)
 static void print_json_file(FILE *out)
 {
     json_head(out, "traces", commit, flags);
-    fprintf(out, ",\n  \"rounds\": %zu,\n  \"traces\": [", rounds);
+    fprintf(out, ",\n  \"rounds\": %zu,\n  \"interrupted\": %s,\n  \"traces\": [", rounds,
+        interrupted ? "true" : "false");
     for (int t = 0; t < trace_count; t++) {
         fputs(t == 0 ? "\n    {" : ",\n    {", out);
         json_string(out, "name", traces[t].name);
@@ -766,6 +767,8 @@ int main(int argc, char **argv)
 
     sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
+    check_writable("csv", csv_file);
+    check_writable("json", json_file);
     run_rounds();
     print_tables();
     save(csv_file, print_csv_file);
