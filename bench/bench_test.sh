@@ -90,6 +90,11 @@ results 4 3.8 4.2 2.3 2.1 2.5 > "$work/new.csv"
 "$build/bench/bench" --old="$work/old.csv" --new="$work/new.csv" > "$work/out"
 check "what changed between two runs" "system 1.00~ a 2.00 b 1.15~ c 1.00?" \
     "$(awk '/^(system|a|b|c) / { printf "%s%s %s", separator, $1, $2; separator = " " }' "$work/out")"
+# A machine that is slower now is told.
+results 2 1.8 2.2 2 1.8 2.2 | sed '/^system/s/,1,0.9,1.1,/,1.5,1.4,1.6,/' > "$work/new.csv"
+check "the machine has changed" 1 \
+    "$("$build/bench/bench" --old="$work/old.csv" --new="$work/new.csv" | grep -c 'took 1.50 times as long')"
+
 compare() {
     "$build/bench/bench" --old="$work/old.csv" --new="$work/new.csv" > "$work/out" 2>&1
     status=$?

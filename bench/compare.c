@@ -291,6 +291,30 @@ static void print_changes(const struct results *old, const struct results *new)
         printf("%zu are in the old results only.\n", missing);
 }
 
+/*
+ * Ratios cancel a machine that is slower all over. They do not cancel one whose caches others use now: that costs each
+ * allocator its own share. So where the system's own time has moved, so may the ratios without any cause in the code.
+ */
+static void warn_of_machine(const struct results *old, const struct results *new)
+{
+    double moved[WORKLOADS];
+    size_t n = 0;
+    for (int w = 0; w < WORKLOADS; w++) {
+        const struct figure *before = find(old, "system", workloads[w].name);
+        const struct figure *now = find(new, "system", workloads[w].name);
+        double x = before == NULL || now == NULL ? (double)NAN : now->value.median / before->value.median;
+        if (!isnan(x))
+            moved[n++] = x;
+    }
+    double mean = geometric_mean(moved, n);
+    if (mean > 1.1 || mean < 1 / 1.1)
+        printf("Warning: the system's malloc, which is the same, took %.2f times as long as in the old run: "
+               "another"
+               "\nmachine or another load, which alone can move ratios. Measure both anew, one right after "
+               "the other.\n",
+            mean);
+}
+
 /* The workloads are few enough for a table. */
 static void print_matrix(const struct results *old, const struct results *new)
 {
@@ -319,10 +343,10 @@ static void print_matrix(const struct results *old, const struct results *new)
         }
         puts("");
     }
-    puts("\nsystem: its milliseconds, new / old; other than 1 means that the machine or its load has "
-         "changed, which"
-         "\nthe other rows are free of. ~ no change seen: the intervals of old and new meet. ? too few "
+    puts("\nsystem: its milliseconds, new / old. ~ no change seen: the intervals of old and new meet. ? too "
+         "few "
          "rounds.");
+    warn_of_machine(old, new);
 }
 
 /* Allocators that only the old run had: their names, with what to type. */
