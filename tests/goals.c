@@ -314,7 +314,7 @@ Test(goal_6, a_thread_that_ends_leaves_nothing_behind)
 
 Test(goal_6, a_large_block_goes_where_it_fits_best)
 {
-    static const size_t sizes[] = {300000, 200000, 500000, 250000, 400000};
+    static const size_t sizes[] = {300000, 200000, 5000000, 2500000, 250000, 4000000};
     enum { HOLES = sizeof sizes / sizeof *sizes };
     void *holes[HOLES];
     for (int i = 0; i < HOLES; i++) {

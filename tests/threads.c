@@ -8,8 +8,10 @@
 #include "lab.h"
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 static void begin_threads(void)
 {
@@ -18,9 +20,13 @@ static void begin_threads(void)
         cr_skip("preload.c puts a lock around this stage: it never sees two threads");
 }
 
-TestSuite(threads, .init = begin_threads, .timeout = 120);
+TestSuite(threads, .init = begin_threads, .timeout = 60);
 
-enum { EACH = 64, MANY = 40000 }; /* many: more than a thread has at hand, and than all of them share */
+enum {
+    EACH = 64,
+    SHARED = 40000,
+    MANY = 100000
+}; /* more than a thread has at hand; more than all lists take */
 
 static char *blocks[MANY];
 
@@ -32,15 +38,15 @@ static void *must_malloc(size_t bytes)
     return p;
 }
 
-static void fill_blocks(size_t bytes)
+static void fill_blocks(int count, size_t bytes)
 {
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < count; i++)
         blocks[i] = must_malloc(bytes);
 }
 
-static void free_blocks(int from, int to)
+static void free_blocks(int count)
 {
-    for (int i = from; i < to; i++)
+    for (int i = 0; i < count; i++)
         front_free(&mm_allocator, blocks[i]);
 }
 
@@ -132,24 +138,24 @@ static int again;
 
 static void freed_again_after_many(void)
 {
-    fill_blocks(EACH);
-    free_blocks(0, MANY);
+    fill_blocks(SHARED, EACH);
+    free_blocks(SHARED);
     front_free(&mm_allocator, blocks[again]);
 }
 
 Test(threads, double_free_of_a_block_that_all_threads_share)
 {
-    for (again = MANY - 1; again > MANY / 2; again -= MANY / 7)
+    for (again = SHARED - 1; again >= 0; again -= SHARED / 7)
         expect_report(freed_again_after_many, DOUBLE_FREE);
 }
 
 static void freed_again_after_its_slab(void)
 {
-    must_malloc(1); /* a cache, if it is in the heap, stays in front */
-    fill_blocks(1024);
-    free_blocks(0, MANY);
-    must_malloc((size_t)MANY * 1024 * 2); /* what waits is coalesced before the heap grows */
-    front_free(&mm_allocator, blocks[MANY / 2]);
+    fill_blocks(SHARED, EACH);
+    free_blocks(SHARED);
+    memory_set_limit(memory.bytes);
+    front_free(&mm_allocator, must_malloc(SHARED * EACH / 2)); /* what waits is coalesced */
+    front_free(&mm_allocator, blocks[SHARED / 2]);
 }
 
 Test(threads, double_free_of_a_block_whose_slab_is_gone)
@@ -355,4 +361,154 @@ Test(threads, a_thread_that_starts_when_memory_is_out)
     memory_set_limit(SIZE_MAX);
     elsewhere(try_without_memory, blocks[1]);
     expect_sound("a thread with memory");
+}
+
+/* ---- Many at once ---- */
+
+enum { WORKERS = 4, WORK_STEPS = 5000, WORK_SLOTS = 32 };
+
+/* Every call but a few takes a lock, or should: large blocks, and those of which a thread keeps few. */
+static void *work_hard(void *unused)
+{
+    void *held[WORK_SLOTS] = {NULL};
+    for (int i = 0; i < WORK_STEPS; i++) {
+        void **slot = &held[i % WORK_SLOTS];
+        front_free(&mm_allocator, *slot);
+        *slot = must_malloc(i % 3 == 0 ? 20000 + (size_t)i : 5000 + (size_t)(i % 9000));
+        *(char *)*slot = 1;
+    }
+    for (int i = 0; i < WORK_SLOTS; i++)
+        front_free(&mm_allocator, held[i]);
+    return unused;
+}
+
+Test(threads, many_at_once_leave_the_heap_sound)
+{
+    pthread_t workers[WORKERS];
+    for (int i = 0; i < WORKERS; i++)
+        lab_require(pthread_create(&workers[i], NULL, work_hard, NULL) == 0, "no thread");
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(workers[i], NULL);
+    expect_sound("the work of four threads");
+    lab_require(used_blocks() <= WORKERS, "all was freed but what a stage keeps for threads to come");
+}
+
+static atomic_bool got_block;
+
+static void *sleep_a_little(void *unused)
+{
+    nanosleep(&(struct timespec){0, 30000000}, NULL);
+    return unused;
+}
+
+static void *allocate_large(void *unused)
+{
+    front_free(&mm_allocator, must_malloc(100000));
+    atomic_store(&got_block, true);
+    return unused;
+}
+
+/* Else a child could inherit a lock that nobody is left to open. A stage that fails this may pass by chance. */
+Test(threads, nobody_is_inside_while_the_process_forks)
+{
+    pthread_t thread;
+    elsewhere(free_block, must_malloc(EACH));
+    lab_require(pthread_create(&thread, NULL, sleep_a_little, NULL) == 0, "no thread");
+    mm_allocator.before_fork();
+    pthread_t other;
+    lab_require(pthread_create(&other, NULL, allocate_large, NULL) == 0, "no thread");
+    pthread_join(thread, NULL);
+    bool inside = atomic_load(&got_block);
+    mm_allocator.after_fork();
+    pthread_join(other, NULL);
+    lab_require(!inside, "before_fork() must keep other threads out until after_fork()");
+}
+
+/* ---- Slabs and runs ---- */
+
+/* Allocates and frees so many blocks of this size, then all that the heap has, as one block. */
+static void expect_one_large_block(int count, size_t bytes)
+{
+    must_malloc(1); /* a first slab that stays */
+    size_t before = memory.bytes;
+    fill_blocks(count, bytes);
+    size_t grown = memory.bytes - before;
+    free_blocks(count);
+    memory_set_limit(memory.bytes);
+    void *all = front_malloc(&mm_allocator, grown);
+    lab_require(all != NULL,
+        "%d blocks of %zu bytes were freed, but their %zu bytes are no large block, though memory is short",
+        count, bytes, grown);
+    memory_set_limit(SIZE_MAX);
+    front_free(&mm_allocator, all);
+    expect_sound("freeing it");
+}
+
+Test(threads, blocks_at_hand_are_coalesced_when_memory_is_short) { expect_one_large_block(256, EACH); }
+Test(threads, blocks_in_full_lists_are_coalesced_when_memory_is_short)
+{
+    expect_one_large_block(20000, EACH);
+}
+Test(threads, more_blocks_than_all_lists_take) { expect_one_large_block(MANY, 16); }
+
+/* Memory that was written to, freed, cut and merged in many ways: calloc must know that it is not zero. */
+Test(threads, calloc_clears_large_blocks_that_were_used)
+{
+    static const size_t sizes[] = {400000, 50000, 200000, 17000, 100000, 33000, 600000};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    char *held[SIZES] = {NULL};
+    for (int i = 0; i < 1000; i++) {
+        int slot = i * 5 % SIZES;
+        size_t bytes = sizes[(i * 3 + i / 7) % SIZES];
+        front_free(&mm_allocator, held[slot]);
+        held[slot] = front_calloc(&mm_allocator, 1, bytes);
+        for (size_t k = 0; k < bytes; k += 61)
+            lab_require(held[slot][k] == 0, "byte %zu of the %zu that calloc returned is not 0", k, bytes);
+        memset(held[slot], 1, bytes);
+        if (i % 4 == 0)
+            held[slot] = memset(front_realloc(&mm_allocator, held[slot], bytes / 2 + 20000), 2, 20000);
+    }
+    expect_sound("calloc and free");
+}
+
+Test(threads, realloc_copies_what_there_is_and_no_more)
+{
+    char *p = memset(must_malloc(EACH), 3, EACH);
+    mm_counts.copied = 0;
+    p = front_realloc(&mm_allocator, p, 10 * EACH);
+    lab_require(p[EACH - 1] == 3, "realloc lost the contents");
+    lab_require(mm_counts.copied == EACH, "of a block of %d bytes, realloc copied %zu", EACH,
+        (size_t)mm_counts.copied);
+}
+
+Test(threads, realloc_to_much_less_gives_back_the_rest)
+{
+    char *small = must_malloc(1000);
+    small = front_realloc(&mm_allocator, small, 10);
+    size_t usable = front_usable_size(&mm_allocator, small);
+    lab_require(usable < 100, "a block of 1,000 bytes that needs 10 still has %zu", usable);
+
+    must_malloc(100000); /* what large blocks are cut from ends behind it */
+    char *large = must_malloc(1000000);
+    lab_require(front_realloc(&mm_allocator, large, 100000) == large, "a large block is cut in place");
+    memory_set_limit(memory.bytes);
+    lab_require(front_malloc(&mm_allocator, 850000) != NULL,
+        "a block of 1,000,000 bytes needs 100,000, but the rest is not free, though memory is short");
+}
+
+Test(threads, realloc_grows_into_free_memory_only)
+{
+    enum { LARGE = 100000 };
+    char *first = must_malloc(LARGE), *second = must_malloc(LARGE), *third = must_malloc(LARGE);
+    lab_require(first < second && second < third, "three large blocks of a new heap lie side by side");
+    memset(second, 4, LARGE);
+    char *moved = front_realloc(&mm_allocator, first, LARGE + LARGE / 2);
+    lab_require(moved != first, "behind it lies a block in use");
+    expect_sound("a realloc that moved");
+    memset(moved, 5, LARGE + LARGE / 2);
+    lab_require(second[0] == 4 && second[LARGE - 1] == 4, "a block in use has changed");
+    front_free(&mm_allocator, third);
+    lab_require(
+        front_realloc(&mm_allocator, second, LARGE + LARGE / 2) == second, "behind it is free memory now");
+    expect_sound("a realloc in place");
 }

@@ -435,6 +435,8 @@ static void *take_large(size_t alignment, size_t bytes)
 static void free_large(struct unit *u)
 {
     lock_heap();
+    if (u->kind != LARGE) /* another thread was quicker */
+        mm_report_pointer(&mm_allocator, "free", start_of(u));
     set_class(u, 0);
     u->zero = u->units >= HUGE_UNITS && memory_release(start_of(u), run_bytes(u));
     free_run(u);
@@ -572,16 +574,16 @@ static void *mm_realloc(void *old, size_t bytes)
     return moved;
 }
 
-/* Slabs are aligned to UNIT: if the alignment divides a class's size, all its blocks are aligned. */
+/*
+ * Slabs are aligned to UNIT, so all blocks are aligned if the alignment divides their size. It does: of the classes
+ * from a multiple of the alignment to the next, the first is that multiple, or classes are farther apart than it.
+ */
 static void *mm_aligned_alloc(size_t alignment, size_t bytes)
 {
     size_t rounded = round_up(bytes == 0 ? 1 : bytes, alignment);
     if (rounded > MEDIUM)
         return take_large(alignment, bytes);
-    unsigned size_class = class_of(rounded);
-    while (class_bytes(size_class) % alignment != 0)
-        size_class++; /* the last class is MEDIUM, a power of two */
-    return mm_malloc(class_bytes(size_class));
+    return mm_malloc(rounded);
 }
 
 /* Memory that the system zeroed is not zeroed again. */
