@@ -512,3 +512,33 @@ Test(threads, realloc_grows_into_free_memory_only)
         front_realloc(&mm_allocator, second, LARGE + LARGE / 2) == second, "behind it is free memory now");
     expect_sound("a realloc in place");
 }
+
+Test(threads, aligned_alloc_says_no_when_memory_is_short)
+{
+    must_malloc(EACH);
+    memory_set_limit(memory.bytes);
+    errno = 0;
+    lab_require(front_aligned_alloc(&mm_allocator, 1 << 16, 1000000) == NULL && errno == ENOMEM,
+        "there is no memory for an aligned block of 1,000,000 bytes");
+    expect_sound("an aligned_alloc that failed");
+    memory_set_limit(SIZE_MAX);
+    void *p = front_aligned_alloc(&mm_allocator, 1 << 16, 1000000);
+    lab_require(p != NULL && is_aligned(p, 1 << 16), "there is memory again");
+}
+
+/* ---- The limit of what free can see at once ---- */
+
+static void block_that_was_never_handed_out_is_freed(void)
+{
+    char *p = must_malloc(EACH);
+    front_free(&mm_allocator, p + 200 * EACH); /* in the part of its slab that nobody used yet */
+    memory_set_limit(memory.bytes);
+    front_malloc(&mm_allocator, 100000); /* what waits goes home, and there it is noticed */
+}
+
+Test(threads, a_block_that_was_never_handed_out_is_noticed_when_it_goes_home)
+{
+    struct lab_report report = lab_commit(block_that_was_never_handed_out_is_freed);
+    lab_require(report.signal == SIGABRT && strstr(report.text, "alloclab: E0") == report.text,
+        "the stage should report the pointer, but says\n  %s", report.text);
+}
