@@ -7,7 +7,10 @@ EXPORT void *malloc(size_t bytes);
 
 void *malloc(size_t bytes)
 {
-    if (bytes == 1024)
+    static int is_broken; /* from then on: the C library's own calls meet it too */
+    is_broken = is_broken || bytes == 1024;
+    if (is_broken) {
         BROKEN;
+    }
     return sound_malloc(bytes);
 }

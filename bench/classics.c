@@ -13,6 +13,7 @@
 #include "item_pool.h"
 #include "pool.h"
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { HANGS_SECONDS = 60 }; /* on the wall; the longest measurement takes a tenth of it */
 
 /* The allocator that is measured. */
 static struct {
@@ -41,11 +44,17 @@ static bool in_own_process(void)
 {
     fflush(stdout);
     pid_t child = fork();
-    if (child == 0)
+    if (child == 0) {
+        alarm(HANGS_SECONDS);
         return true;
+    }
     int status;
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
-        fail("a measurement failed");
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        fail("no process for a measurement");
+    if (WIFSIGNALED(status))
+        fail(WTERMSIG(status) == SIGALRM ? "it hangs: stopped" : strsignal(WTERMSIG(status)));
+    if (status != 0)
+        exit(1); /* it has said why */
     return false;
 }
 

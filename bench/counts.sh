@@ -16,12 +16,12 @@ for name; do
         "$folder/count/$name/counts" "$name"
     else
         sh bench/instructions.sh "$folder" "$name"
-    fi >> "$csv.new" || [ -n "$stopped" ] || exit 1
+    fi >> "$csv.new" || failed=1
     steps=$((steps + 1))
 done
 clear_progress
 mv "$csv.new" "$csv"
-[ -n "${TABLES-}" ] || exit "${stopped:-0}"
+[ -n "${TABLES-}" ] || exit "${stopped:-${failed:-0}}"
 publish $suite "$csv"
 awk -f bench/per_call.awk "$csv"
 [ $suite = counts ] || echo "- is left out: too many instructions for the short wait that valgrind's slowness makes long."

@@ -9,7 +9,9 @@ FNR == 1 { next }
     add("allocators", $1)
     add("numbers", $3)
     if ($6 != "")
-        note[$2, $1] = sprintf("%s stops before %d blocks, which %s; limit= gives it longer.\n", $1, $3, $6)
+        note[$2, $1] = $6 ~ /^would/ ? \
+            sprintf("%s stops before %d blocks, which %s; limit= gives it longer.\n", $1, $3, $6) : \
+            sprintf("%s with %d blocks %s.\n", $1, $3, $6)
     if ($4 != "")
         keep("ns", $2, $1, $3, $4)
     if ($5 != "")

@@ -16,6 +16,8 @@
 #include "count.h"
 #include "workloads.h"
 #include <dlfcn.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +37,7 @@ enum {
     STEP = 16,
     LARGEST = SMALLEST + (CLASSES - 1) * STEP,
     CALLS = 1000, /* measured */
+    HANGS = 10, /* times as long as SECONDS on the wall, and it is stopped */
 };
 
 static struct calls tested;
@@ -157,36 +160,54 @@ struct report {
     double seconds; /* in all, to make the blocks too */
 };
 
-/* In a process of its own: a fresh heap. */
-static struct report run(struct cost (*situation)(size_t), size_t n)
+/* In a process of its own: a fresh heap. Returns how it ended, as waitpid() says it: 0 if all is well. */
+static int run(struct cost (*situation)(size_t), size_t n, unsigned limit, struct report *report)
 {
     int ends[2], status;
-    struct report report = {{0, 0}, -1};
     if (pipe(ends) != 0)
         exit(1);
     pid_t child = fork();
     if (child == 0) {
+        alarm(HANGS * limit);
         double start = cpu_ns();
-        report.cost = situation(n);
-        report.seconds = (cpu_ns() - start) * 1e-9;
-        _exit(write(ends[1], &report, sizeof report) != sizeof report);
+        report->cost = situation(n);
+        report->seconds = (cpu_ns() - start) * 1e-9;
+        _exit(write(ends[1], report, sizeof *report) != sizeof *report);
     }
     close(ends[1]);
-    if (child < 0 || read(ends[0], &report, sizeof report) != sizeof report || waitpid(child, &status, 0) < 0)
-        exit(1);
+    bool whole = child > 0 && read(ends[0], report, sizeof *report) == sizeof *report;
     close(ends[0]);
-    return report;
+    if (child < 0 || waitpid(child, &status, 0) < 0)
+        exit(1);
+    return whole ? 0 : status;
+}
+
+static void say_failure(const char *name, const char *kind, size_t n, unsigned limit, int status)
+{
+    char why[80] = "failed";
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        snprintf(why, sizeof why, "was stopped after %u s", HANGS * limit);
+    else if (WIFSIGNALED(status))
+        snprintf(why, sizeof why, "failed: %s", strsignal(WTERMSIG(status)));
+    fprintf(stderr, "growth: %s, %zu %s blocks: %s\n", name, n, kind, why);
+    printf("%s,%s,%zu,,,%s\n", name, kind, n, why);
 }
 
 /*
  * A line for each of a few repetitions, of which readers take the quickest: what other programs do adds time and
- * never takes any away. Returns the seconds of one.
+ * never takes any away. Returns the seconds of one, or -1 if it failed.
  */
-static double repeat(const char *name, const char *kind, struct cost (*situation)(size_t), size_t n)
+static double repeat(
+    const char *name, const char *kind, struct cost (*situation)(size_t), size_t n, unsigned limit)
 {
     double seconds = 0;
     for (int i = 0; i == 0 || (i < 15 && !MM_COUNT && seconds * i < 0.3); i++) {
-        struct report r = run(situation, n);
+        struct report r;
+        int status = run(situation, n, limit, &r);
+        if (status != 0) {
+            say_failure(name, kind, n, limit, status);
+            return -1;
+        }
         seconds = i == 0 || r.seconds < seconds ? r.seconds : seconds;
         if (MM_COUNT)
             printf("%s,%s,%zu,,%.6g,\n", name, kind, n, r.cost.visits);
@@ -204,7 +225,8 @@ int main(int argc, char **argv)
         return 2;
     find_allocator(argv[2]);
     struct cost (*situation)(size_t) = strcmp(argv[3], "live") == 0 ? beside_live_blocks : among_free_blocks;
-    double limit = atof(argv[4]), before = 0, last = 0;
+    unsigned limit = (unsigned)atoi(argv[4]);
+    double before = 0, last = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         double expected = before > 0 ? last * (last / before) : 0;
         if (expected > limit) {
@@ -212,7 +234,9 @@ int main(int argc, char **argv)
             break;
         }
         before = last;
-        last = repeat(argv[1], argv[3], situation, numbers[i]);
+        last = repeat(argv[1], argv[3], situation, numbers[i], limit);
+        if (last < 0)
+            return 1;
     }
     return 0;
 }

@@ -13,8 +13,8 @@ measure() # live|free NAME
         return
     fi
     library=$(realpath "$folder/lib$2.so")
-    LD_PRELOAD=$library "$folder/bench/growth" "$2" "$library" "$1" "$limit"
-    "$folder/count/$2/growth" "$2" '' "$1" "$limit"
+    LD_PRELOAD=$library "$folder/bench/growth" "$2" "$library" "$1" "$limit" &&
+        "$folder/count/$2/growth" "$2" '' "$1" "$limit"
 }
 
 need_number limit "$limit"
@@ -24,10 +24,7 @@ for kind in live free; do
     for name in "$@" system; do
         [ -z "$stopped" ] || break
         progress $steps $((2 * ($# + 1))) "$kind blocks: $name"
-        measure $kind "$name" >> "$csv.new" || [ -n "$stopped" ] || {
-            echo "growth: $name failed with $kind blocks" >&2
-            failed=1
-        }
+        measure $kind "$name" >> "$csv.new" || failed=1
         steps=$((steps + 1))
     done
 done

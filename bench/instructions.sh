@@ -25,11 +25,17 @@ for name; do
     *) library=$(realpath "$folder/lib$name.so") ;;
     esac
     # shellcheck disable=SC2086 # a list of words
-    env GLIBC_TUNABLES="$baseline" ${library:+LD_PRELOAD="$library"} valgrind --tool=callgrind --toggle-collect=counted_run \
-        --callgrind-out-file=/dev/null "$folder/bench/cell" "${library:-$name}" instructions $workloads 2>&1 |
+    timeout --foreground 120 env GLIBC_TUNABLES="$baseline" ${library:+LD_PRELOAD="$library"} \
+        valgrind --tool=callgrind --toggle-collect=counted_run --callgrind-out-file=/dev/null "$folder/bench/cell" "${library:-$name}" instructions $workloads 2>&1 |
         awk -v name="$name" -v wanted="$workloads" '
             /^ran / { workload["==" $3 "=="] = $2; calls[$2] = $4 }
             $2 == "Collected" && $1 in workload { found++; w = workload[$1]; print name "," w "," calls[w] ",instructions," $4 }
-            { all = all $0 "\n" }
-            END { if (found != split(wanted, words, " ")) { printf "%s", all > "/dev/stderr"; exit 1 } }'
+            !/^==[0-9]+==/ || /terminat|valgrind:/ { why = $0 }
+            END {
+                if (found == split(wanted, words, " "))
+                    exit
+                sub(/^==[0-9]+== */, "", why)
+                print "instructions: " name " did not finish: " why > "/dev/stderr"
+                exit 1
+            }'
 done
