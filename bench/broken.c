@@ -1,4 +1,4 @@
-/* broken.c - for bench_test.sh: the limit `freelist`, except that malloc(1024) does what BROKEN says. */
+/* broken.c - for bench_test.sh: the limit `freelist`, except that from malloc(1024) on every call does what BROKEN says. */
 #define malloc sound_malloc
 #include "freelist.c"
 #undef malloc
