@@ -24,7 +24,7 @@ TestSuite(threads, .init = begin_threads, .timeout = 60);
 
 enum {
     EACH = 64,
-    SHARED = 40000,
+    SHARED = 30000,
     MANY = 100000
 }; /* more than a thread has at hand; more than all lists take */
 

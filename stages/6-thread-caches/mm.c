@@ -55,8 +55,8 @@ enum {
     LARGE_CLASS = CLASSES, /* stands for large blocks where a class is expected */
     MAGAZINE_BYTES = 8192, /* but 4 to 128 blocks */
     SPARES = 4, /* full magazines of a small class that a thread keeps */
-    DEPOT = 512, /* full magazines of a class that all threads share, at most; */
-    DEPOT_BYTES = 1 << 22, /* and so many bytes */
+    DEPOT = 256, /* full magazines of a class that all threads share, at most; */
+    DEPOT_BYTES = 1 << 21, /* and so many bytes */
     FETCH_BYTES = 4096, /* to take from slabs at a time, at most: memory is not touched before its time */
 };
 
@@ -81,7 +81,7 @@ struct cache {
 static struct heap {
     struct unit *slabs[CLASSES]; /* those with blocks to give */
     unsigned depot_count[CLASSES];
-    struct block *depot[DEPOT][CLASSES]; /* full magazines; by class last, so that little of it is touched */
+    struct block *depot[CLASSES][DEPOT]; /* full magazines */
     struct cache *idle_caches; /* of threads that ended */
     size_t caches; /* of threads that run */
     bool has_key;
@@ -280,7 +280,7 @@ static void depot_put(unsigned size_class, struct block *magazine)
     size_t room = DEPOT_BYTES / class_bytes(size_class) / (size_t)magazine_size(size_class);
     unsigned *count = &heap.depot_count[size_class];
     if (*count < room && *count < DEPOT)
-        heap.depot[(*count)++][size_class] = magazine;
+        heap.depot[size_class][(*count)++] = magazine;
     else
         give_blocks(magazine);
 }
@@ -288,7 +288,7 @@ static void depot_put(unsigned size_class, struct block *magazine)
 static struct block *depot_take(unsigned size_class)
 {
     unsigned *count = &heap.depot_count[size_class];
-    return *count == 0 ? &none : heap.depot[--*count][size_class];
+    return *count == 0 ? &none : heap.depot[size_class][--*count];
 }
 
 /* ---- Caches ---- */
