@@ -119,7 +119,7 @@ progress() {
         [ -n "$guess" ] || : "${next:=make predict stage=$n}"
         [ -n "$got" ] || : "${next:=make stage=$name bench}"
     done
-    for n in 2 3 4 5; do
+    for n in 2 3 4 5 6; do
         [ -n "$next" ] || [ -d "stages/my$n" ] || next="make start stage=$n"
     done
     echo "Next: ${next:-the top of the ladder is yours; docs/further-projects.md has more}"
