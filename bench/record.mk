@@ -90,7 +90,8 @@ bench-traces: $(TRACE_BENCH_PARTS) $(TRACED_STAGES) ## real programs: speed, spa
 .PHONY: test-traces
 TRACE_TEST_STAGES := $(patsubst %,$(B)/lib%.so,$(filter 3-% 4-% 5-%,$(REFERENCE)))
 test-traces: $(TRACE_BENCH_PARTS) $(GENERATED_TRACES) $(TRACE_TEST_STAGES) ## the traces suite
-	@sh bench/trace_test.sh $(B) $(CC)
+	@$(if $(word 3,$(TRACE_TEST_STAGES)),sh bench/trace_test.sh $(B) $(CC),\
+	    echo "test-traces: skipped: it needs stages 3, 4 and 5, which are not here")
 
 .PHONY: list-traces
 list-traces: $(TRACE_BENCH_PARTS) ## the traces, their calls, peak and mean size ([traces=DIR])

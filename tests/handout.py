@@ -53,7 +53,8 @@ def split_stages(wanted):
 def secret_lines(kept, removed):
     """Lines of the stages that go which no stage that stays has, nor what all share."""
     known = "\n".join(p.read_text() for p in [*(TOP / "stages" / f / "mm.c" for f in kept), *TOP.glob("common/*")])
-    lines = {line.strip() for f in removed for line in (TOP / "stages" / f / "mm.c").read_text().splitlines()}
+    sources = [p for f in removed for p in (TOP / "stages" / f).glob("*.[ch]")]
+    lines = {line.strip() for p in sources for line in p.read_text().splitlines()}
     return sorted(line for line in lines if len(line) >= LEAST and line not in known)
 
 
