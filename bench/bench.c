@@ -1,6 +1,7 @@
 /* bench.c - see bench.h. Fills the table: every cell in a process of its own, the allocators in turn. */
 #define _GNU_SOURCE
 #include "bench.h"
+#include "csv.h"
 #include "run.h"
 #include <errno.h>
 #include <math.h>

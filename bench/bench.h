@@ -95,9 +95,6 @@ void json_head(FILE *out, const char *suite, const char *commit, const char *fla
 /* A CSV file as JSON: the head, and each line as an object. Returns an exit status. */
 int print_rows(const char *path, const struct bench *b, FILE *out);
 
-/* Exits if a file cannot be written (NULL: none is asked for): to be told before anything is measured. */
-void check_writable(const char *what, const char *path);
-
 /* "key": "text", and "key": 1.5 or null. */
 void json_string(FILE *out, const char *key, const char *text);
 void json_number(FILE *out, const char *key, double x);

@@ -1,7 +1,6 @@
 /* export.c - see bench.h. The results as CSV, a line for each cell, and as JSON, with every sample. */
 #include "bench.h"
 #include "csv.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,18 +26,6 @@ void print_csv(const struct bench *b, FILE *out)
                 ms.median * 1e6 / (double)cell->calls, r.median, r.low, r.high,
                 cell->failure[0] != '\0' ? cell->mark : verdict_words(&r));
         }
-}
-
-void check_writable(const char *what, const char *path)
-{
-    FILE *file = path == NULL ? NULL : fopen(path, "a");
-    if (path == NULL)
-        return;
-    if (file == NULL) {
-        fprintf(stderr, "%s=%s: %s\n", what, path, strerror(errno));
-        exit(2);
-    }
-    fclose(file);
 }
 
 void json_string(FILE *out, const char *key, const char *text)

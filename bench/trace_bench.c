@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "bench.h"
 #include "bits.h"
+#include "csv.h"
 #include "run.h"
 #include "trace.h"
 #include "trace_cell.h"

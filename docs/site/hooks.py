@@ -21,7 +21,7 @@ PATH = re.compile(r"(?<!\[)`((?:stages|common|tests|bench|docs|\.ci)/[\w./-]+)`"
 MENU = [
     ("Start", ["README.md", "start.md", "c-you-need.md", "contract.md", "how-to-measure.md"]),
     ("Stages", [f"stage-{n}.md" for n in range(1, 7)] + ["predicted.md"]),
-    ("Around malloc", ["real-allocators.md", "pools.md", "zeroed-memory.md", "traces.md", "recording.md"]),
+    ("Around malloc", ["real-allocators.md", "pools.md", "zeroed-memory.md", "traces.md", "recording.md", "programs.md"]),
     ("To look up", ["faults.md", "debugging.md", "reading-failures.md", "mutants.md", "glossary.md", "bibliography.md", "answers.md"]),
     ("Further", ["further-projects.md", "teaching.md"]),
 ]
