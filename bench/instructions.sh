@@ -13,20 +13,23 @@ baseline=glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-ERMS,-FSRM,-S
 baseline=$baseline,-Fast_Unaligned_Copy,-AVX_Fast_Unaligned_Load,-Fast_Copy_Backward,-BMI2,-LZCNT,-MOVBE
 baseline=$baseline:glibc.cpu.x86_non_temporal_threshold=0x10000000
 
+# Nor on where the clone is: the loader keeps the path of the library in a block of the allocator.
+cd "$folder"
+
 for name; do
     workloads='pair seq500 fill large frag realloc seq random mixed'
     case $name in
     system | harness) library= ;;
-    bump | freelist) library=$(realpath "$folder/bench/lib$name.so") ;;
+    bump | freelist) library=./bench/lib$name.so ;;
     [12]-* | my[12])
-        library=$(realpath "$folder/lib$name.so")
+        library=./lib$name.so
         workloads='pair seq500 fill large frag realloc'
         ;;
-    *) library=$(realpath "$folder/lib$name.so") ;;
+    *) library=./lib$name.so ;;
     esac
     # shellcheck disable=SC2086 # a list of words
     timeout --foreground 120 env GLIBC_TUNABLES="$baseline" ${library:+LD_PRELOAD="$library"} \
-        valgrind --tool=callgrind --toggle-collect=counted_run --callgrind-out-file=/dev/null "$folder/bench/cell" "${library:-$name}" instructions $workloads 2>&1 |
+        valgrind --tool=callgrind --toggle-collect=counted_run --callgrind-out-file=/dev/null ./bench/cell "${library:-$name}" instructions $workloads 2>&1 |
         awk -v name="$name" -v wanted="$workloads" '
             /^ran / { workload["==" $3 "=="] = $2; calls[$2] = $4 }
             $2 == "Collected" && $1 in workload { found++; w = workload[$1]; print name "," w "," calls[w] ",instructions," $4 }
