@@ -188,12 +188,41 @@ self=$(realpath "$0")
 wrong "peers=x=$self: $self: invalid ELF header" "--peers=x=$self"
 wrong "--foo is unknown; type make help for what can be asked of the benchmark" --foo
 
+# Several threads: a malloc that crashes on the sizes that only larson asks for costs no other cell.
+$cc -std=c11 -fPIC -shared -x c -o "$work/liblarson.so" - << 'END' || exit 1
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdlib.h>
+void *malloc(size_t bytes)
+{
+    if (bytes > 256 && bytes <= 512)
+        abort();
+    return ((void *(*)(size_t))dlsym(RTLD_NEXT, "malloc"))(bytes);
+}
+END
+threads() {
+    "$build/bench/threads" --build="$work" --csv="$work/out.csv" --milliseconds=20 "$@" > "$work/out" 2>&1
+    status=$?
+}
+threads --rounds=1 larson
+check "threads: status with a failed cell" 1 $status
+check "threads: the signal in the table" 1 "$(grep -c '^larson  *ABRT ' "$work/out")"
+check "threads: the cells measured" "larson 3 system 4" \
+    "$(awk -F, 'NR > 1 && $5 > 0 { n[$1]++ } END { print "larson", n["larson"], "system", n["system"] }' "$work/out.csv")"
+threads --threads=3
+check "threads=3" "2 threads=3 is not an even number from 2 to 64; type for instance threads=2" "$status $(cat "$work/out")"
+
 # Interrupted: what was measured is printed and kept.
 if command -v timeout > /dev/null; then
     timeout --preserve-status -s INT 3 "$build/bench/bench" --build="$work" --csv="$work/out.csv" --only=seq harness > "$work/out" 2>&1
     check "status after Ctrl-C" 130 $?
     check "the table after Ctrl-C" 1 "$(grep -c '^Warning: interrupted' "$work/out")"
     check "rounds kept after Ctrl-C" kept "$([ "$(cell harness seq rounds)" -gt 0 ] && echo kept)"
+    timeout --preserve-status -s INT 2 "$build/bench/threads" --build="$work" --csv="$work/out.csv" --rounds=1000 > "$work/out"
+    check "threads: status after Ctrl-C" 130 $?
+    check "threads: the table after Ctrl-C" 1 "$(grep -c '^Warning: interrupted' "$work/out")"
+    check "threads: samples kept after Ctrl-C" kept "$([ "$(wc -l < "$work/out.csv")" -gt 1 ] && echo kept)"
 fi
 
 [ $failures = 0 ] || { echo "bench_test: $failures failed" >&2; exit 1; }

@@ -1,8 +1,10 @@
 /*
  * threads.c - make bench suite=threads: allocators under several threads at once.
  *
- *     threads cell WORKLOAD THREADS MILLISECONDS    one cell, over this process's malloc; prints: ok OPERATIONS NANOSECONDS
- *     threads ROUNDS THREADS MILLISECONDS NAME=LIBRARY...    the table; LIBRARY is preloaded, none for the system's malloc
+ *     threads cell WORKLOAD THREADS MILLISECONDS
+ *             one cell, over this process's malloc; prints: ok OPERATIONS NANOSECONDS
+ *     threads --build=FOLDER --csv=FILE [--rounds=N] [--threads=N] [--milliseconds=N] [--peers=NAMES] STAGE...
+ *             the table, and a line of CSV for each sample
  *
  * The workloads are of the kinds that papers on allocators use; written anew, so not comparable with theirs:
  *   larson      each thread replaces random blocks of 8 to 512 bytes; after a while a new thread takes them over
@@ -17,12 +19,16 @@
 #define _GNU_SOURCE
 #include "bench.h"
 #include "run.h"
+#include <errno.h>
+#include <getopt.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -205,11 +211,8 @@ static int run_cell(const char *kind, int threads, long milliseconds)
     int k = 0;
     while (k < KINDS && strcmp(kinds[k].name, kind) != 0)
         k++;
-    if (k == KINDS || threads < 2 || threads > THREADS_MAX || threads % 2 != 0) {
-        dprintf(STDOUT_FILENO, "threads: no such workload, or not an even number of 2 to %d threads\n",
-            THREADS_MAX);
+    if (k == KINDS || threads < 2 || threads > THREADS_MAX || threads % 2 != 0)
         return 2;
-    }
     uint64_t start = wall_ns();
     for (int i = 0; i < threads; i++) {
         workers[i].number = i;
@@ -229,91 +232,249 @@ static int run_cell(const char *kind, int threads, long milliseconds)
     return 0;
 }
 
-/* ---- The table ---- */
+/* ---- The rounds ---- */
 
 struct row {
-    const char *name;
-    const char *library; /* "": the system's malloc */
-    bool missing;
-    double rates[KINDS][ROUNDS_MAX]; /* million operations per second */
+    char name[40];
+    char library[300]; /* "": the system's malloc, which is the first row */
+    double rates[KINDS][ROUNDS_MAX]; /* million operations per second; NaN: not measured */
+    char failure[KINDS][16]; /* for the table; such a cell is not run again */
 };
 
-static struct row rows[ALLOCATORS_MAX];
+static struct {
+    char *program, *threads, *milliseconds;
+    const char *build, *csv;
+    char csv_new[400]; /* it becomes `csv` when it is whole */
+    FILE *out;
+    size_t rounds, row_count;
+    struct row rows[ALLOCATORS_MAX];
+} suite = {.threads = (char *)"2", .milliseconds = (char *)"300", .rounds = 6};
 
-static void measure(struct row *row, char *program, int kind, size_t round, char *threads, char *milliseconds)
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number) { interrupted = number; }
+
+static void measure(struct row *row, int kind, size_t round)
 {
     char output[4096], name[16];
     unsigned long long operations, ns;
+    unsigned limit = 60 + (unsigned)atoi(suite.milliseconds) / 1000;
     snprintf(name, sizeof name, "%s", kinds[kind].name);
-    char *argv[] = {program, "cell", name, threads, milliseconds, NULL};
-    int status = run_program(argv, row->library[0] == '\0' ? NULL : row->library, 60, output, sizeof output);
+    char *argv[] = {suite.program, (char *)"cell", name, suite.threads, suite.milliseconds, NULL};
+    int status =
+        run_program(argv, row->library[0] == '\0' ? NULL : row->library, limit, output, sizeof output);
     const char *result = strstr(output, "ok ");
-    row->rates[kind][round] = NAN;
-    if (strstr(output, "cannot be preloaded") != NULL)
-        row->missing = true;
-    else if (status == 0 && result != NULL && sscanf(result, "ok %llu %llu", &operations, &ns) == 2)
+    if (status == 0 && result != NULL && sscanf(result, "ok %llu %llu", &operations, &ns) == 2) {
         row->rates[kind][round] = (double)operations * 1e3 / (double)ns;
+        return;
+    }
+    if (interrupted)
+        return;
+    char *failure = row->failure[kind];
+    if (WIFSIGNALED(status))
+        snprintf(failure, sizeof row->failure[kind], "%s",
+            WTERMSIG(status) == SIGALRM ? "timeout" : signal_name(WTERMSIG(status)));
     else
-        fprintf(stderr, "%s, %s: failed: %s\n", row->name, name, output);
+        snprintf(failure, sizeof row->failure[kind], "exit %d", WEXITSTATUS(status));
+    clear_progress();
+    fprintf(stderr, "%s over %s: %s %.*s\n", name, row->name, failure, (int)strcspn(output, "\n"), output);
 }
 
-/* Returns whether every cell has a result. */
-static bool print_table(size_t count, size_t rounds, const char *threads)
+static void measure_rounds(void)
 {
-    bool complete = true;
-    printf(
-        "Million operations per second, %s threads (median of %zu rounds; × is to %s, within a round)\n%-18s",
-        threads, rounds, rows[0].name, "");
+    double started = seconds_now();
+    size_t cells = suite.rounds * KINDS * suite.row_count;
+    for (size_t cell = 0; cell < cells && !interrupted; cell++) {
+        size_t round = cell / (KINDS * suite.row_count);
+        int kind = (int)(cell / suite.row_count % KINDS);
+        struct row *row = &suite.rows[(cell + round) % suite.row_count];
+        double done = (double)cell / (double)cells;
+        show_progress(done, cell == 0 ? 0 : (seconds_now() - started) * (1 - done) / done, row->name);
+        if (row->failure[kind][0] == '\0')
+            measure(row, kind, round);
+    }
+    clear_progress();
+}
+
+/* ---- The table ---- */
+
+/* Of the rates, or of their ratios to the system's in the same round. */
+static struct estimate figure(const struct row *row, int kind, bool to_system)
+{
+    double x[ROUNDS_MAX];
+    for (size_t r = 0; r < suite.rounds; r++)
+        x[r] = row->rates[kind][r] / (to_system ? suite.rows[0].rates[kind][r] : 1);
+    return estimate(x, suite.rounds);
+}
+
+static void print_cell(const struct row *row, int kind)
+{
+    struct estimate rate = figure(row, kind, false);
+    if (row->failure[kind][0] != '\0' || rate.samples == 0) {
+        printf("%18s ", row->failure[kind][0] != '\0' ? row->failure[kind] : "-");
+        return;
+    }
+    printf("%11.*f", rate.median < 1 ? 3 : 1, rate.median);
+    if (row == suite.rows)
+        printf("%*s ", WIDTH - 1, "1.00");
+    else
+        print_ratio(figure(row, kind, true), true);
+}
+
+static void print_table(void)
+{
+    printf("Million operations per second, %s threads (median of %s%zu rounds; × is to %s, within a round)\n"
+           "%-18s",
+        suite.threads, interrupted ? "up to " : "", suite.rounds, suite.rows[0].name, "");
     for (int k = 0; k < KINDS; k++)
         printf("%12s %6s", kinds[k].name, "×");
     printf("\n");
-    for (size_t i = 0; i < count; i++) {
-        printf("%-18s", rows[i].name);
-        for (int k = 0; k < KINDS && !rows[i].missing; k++) {
-            double rates[ROUNDS_MAX], ratios[ROUNDS_MAX];
-            size_t n = 0;
-            for (size_t r = 0; r < rounds; r++)
-                if (!isnan(rows[i].rates[k][r]) && !isnan(rows[0].rates[k][r])) {
-                    rates[n] = rows[i].rates[k][r];
-                    ratios[n++] = rows[i].rates[k][r] / rows[0].rates[k][r];
-                }
-            complete = complete && n == rounds;
-            printf("%12.1f %6.2f", estimate(rates, n).median, estimate(ratios, n).median);
-        }
-        printf("%s\n", rows[i].missing ? "not installed; make setup-peers brings it" : "");
+    for (size_t i = 0; i < suite.row_count; i++) {
+        printf("%-18s", suite.rows[i].name);
+        for (int k = 0; k < KINDS; k++)
+            print_cell(&suite.rows[i], k);
+        printf("\n");
     }
-    return complete;
+    printf("~ no difference seen  ? no verdict: fewer than %d rounds\n", FEWEST_SAMPLES);
+}
+
+/* A line for each sample; the same as JSON is bench's work (--rows). */
+static void write_csv(void)
+{
+    fprintf(suite.out, "allocator,workload,round,threads,operations_per_second\n");
+    for (size_t i = 0; i < suite.row_count; i++)
+        for (int k = 0; k < KINDS; k++)
+            for (size_t r = 0; r < suite.rounds; r++)
+                if (!isnan(suite.rows[i].rates[k][r]))
+                    fprintf(suite.out, "%s,%s,%zu,%s,%.0f\n", suite.rows[i].name, kinds[k].name, r + 1,
+                        suite.threads, suite.rows[i].rates[k][r] * 1e6);
+    if (fclose(suite.out) != 0 || rename(suite.csv_new, suite.csv) != 0) {
+        fprintf(stderr, "csv=%s: %s\n", suite.csv, strerror(errno));
+        exit(2);
+    }
+}
+
+/* ---- The command line ---- */
+
+/* Also a multiple of `least`: an even number if that is 2. */
+static long number(const char *name, const char *text, const char *kind, long least, long most, int example)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (*end == '\0' && n >= least && n <= most && n % least == 0)
+        return n;
+    fprintf(stderr, "%s=%s is not %s from %ld to %ld; type for instance %s=%d\n", name, text, kind, least,
+        most, name, example);
+    exit(2);
+}
+
+static void add_row(const char *name, const char *library)
+{
+    if (suite.row_count == ALLOCATORS_MAX) {
+        fprintf(stderr, "more than %d allocators; name fewer with stages=\n", ALLOCATORS_MAX);
+        exit(2);
+    }
+    struct row *row = &suite.rows[suite.row_count++];
+    snprintf(row->name, sizeof row->name, "%s", name);
+    snprintf(row->library, sizeof row->library, "%s", library);
+    for (int k = 0; k < KINDS; k++)
+        for (size_t r = 0; r < ROUNDS_MAX; r++)
+            row->rates[k][r] = NAN;
+}
+
+static void add_peer(const struct peer *peer)
+{
+    char output[4096];
+    char *argv[] = {(char *)"/bin/true", NULL};
+    if (strcmp(peer->library, "system") == 0) {
+        fprintf(stderr, "%s is left out, since its malloc cannot be preloaded\n", peer->name);
+        return;
+    }
+    run_program(argv, peer->library, 10, output, sizeof output);
+    if (output[0] != '\0')
+        left_out(peer, output);
+    else
+        add_row(peer->name, peer->library);
+}
+
+static void options(int argc, char **argv)
+{
+    static const struct option names[] = {{"build", required_argument, NULL, 'b'},
+        {"csv", required_argument, NULL, 'c'}, {"rounds", required_argument, NULL, 'r'},
+        {"threads", required_argument, NULL, 't'}, {"milliseconds", required_argument, NULL, 'm'},
+        {"peers", required_argument, NULL, 'p'}, {0}};
+    const char *peers = "";
+    suite.program = argv[0];
+    for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;)
+        switch (option) {
+        case 'b':
+            suite.build = optarg;
+            break;
+        case 'c':
+            suite.csv = optarg;
+            break;
+        case 'r':
+            suite.rounds = (size_t)number("rounds", optarg, "a number", 1, ROUNDS_MAX, 6);
+            break;
+        case 't':
+            number("threads", optarg, "an even number", 2, THREADS_MAX, 2);
+            suite.threads = optarg;
+            break;
+        case 'm':
+            number("milliseconds", optarg, "a number", 1, 60000, 300);
+            suite.milliseconds = optarg;
+            break;
+        case 'p':
+            peers = optarg;
+            break;
+        default:
+            exit(2);
+        }
+    if (suite.build == NULL || suite.csv == NULL) {
+        fprintf(stderr, "threads needs --build= and --csv=; type make bench suite=threads\n");
+        exit(2);
+    }
+    add_row("system", "");
+    for (char **name = argv + optind; *name != NULL; name++) {
+        char library[300];
+        snprintf(library, sizeof library, "%s/lib%s.so", suite.build, *name);
+        add_row(*name, library);
+    }
+    for_each_peer(peers, add_peer);
+    snprintf(suite.csv_new, sizeof suite.csv_new, "%s.new", suite.csv);
+    suite.out = fopen(suite.csv_new, "w");
+    if (suite.out == NULL) {
+        fprintf(stderr, "csv=%s: %s\n", suite.csv, strerror(errno));
+        exit(2);
+    }
 }
 
 int main(int argc, char **argv)
 {
     if (argc == 5 && strcmp(argv[1], "cell") == 0)
         return run_cell(argv[2], atoi(argv[3]), atol(argv[4]));
-    size_t rounds = argc < 5 ? 0 : strtoul(argv[1], NULL, 10), count = argc < 5 ? 0 : (size_t)argc - 4;
-    if (rounds == 0 || rounds > ROUNDS_MAX || count > ALLOCATORS_MAX) {
-        fprintf(stderr, "usage: threads ROUNDS THREADS MILLISECONDS NAME=LIBRARY..., rounds 1 to %d\n",
-            ROUNDS_MAX);
-        return 2;
-    }
-    for (size_t i = 0; i < count; i++) {
-        char *equals = strchr(argv[i + 4], '=');
-        rows[i] = (struct row){.name = argv[i + 4], .library = equals == NULL ? "" : equals + 1};
-        if (equals != NULL)
-            *equals = '\0';
-    }
+    options(argc, argv);
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL);
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = interrupt}, NULL);
     char machine[512];
     machine_line(machine, sizeof machine);
     printf("%s\n", machine);
+    fflush(stdout);
     busy_elsewhere();
-    for (size_t round = 0; round < rounds; round++)
+    measure_rounds();
+    double elsewhere = busy_elsewhere();
+    print_table();
+    write_csv();
+    if (elsewhere > 0.3)
+        printf(
+            "Warning: other programs kept %.1f processors busy; stop them and measure again.\n", elsewhere);
+    if (interrupted) {
+        printf("Warning: interrupted; the table holds what was measured until then.\n");
+        return 128 + interrupted;
+    }
+    for (size_t i = 0; i < suite.row_count; i++)
         for (int k = 0; k < KINDS; k++)
-            for (size_t i = 0; i < count; i++) {
-                struct row *row = &rows[(i + round) % count];
-                double done = ((double)round + k / (double)KINDS) / (double)rounds;
-                show_progress(done, 0, row->name);
-                if (!row->missing)
-                    measure(row, argv[0], k, round, argv[2], argv[3]);
-            }
-    clear_progress();
-    return print_table(count, rounds, argv[2]) ? 0 : 1;
+            if (suite.rows[i].failure[k][0] != '\0')
+                return 1;
+    return 0;
 }

@@ -1,14 +1,22 @@
+##@ Benchmark
+
 SUITES += threads
 
-$(BENCH_DIR)/threads: bench/threads.c bench/run.c bench/stats.c bench/machine.c $(BENCH_H) $(FLAGS_FILE)
+$(BENCH_DIR)/threads: bench/threads.c $(filter-out bench/bench.c bench/compare.c,$(BENCH_C)) $(BENCH_H) $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(filter %.c,$^) -o $@ -pthread -lm
 
-# The stages that are asked for, the peers that can be preloaded, the system's malloc first.
-THREADS_PEERS := jemalloc=libjemalloc.so.2 mimalloc=libmimalloc.so.2 tcmalloc=libtcmalloc_minimal.so.4 \
-    tbbmalloc=libtbbmalloc_proxy.so.2
+THREADS_CSV = $(or $(csv),$(BENCH_DIR)/threads.csv)
+THREADS_JSON = $(or $(json),$(BENCH_DIR)/threads.json)
 
 .PHONY: bench-threads
-bench-threads: $(BENCH_DIR)/threads $(SELECTED:%=$(B)/lib%.so) ## four workloads of several threads ([threads=2] [peers=all])
-	@$< $(or $(rounds),5) $(or $(threads),2) $(or $(milliseconds),300) system $(foreach s,$(SELECTED),$(s)=$(abspath $(B)/lib$(s).so)) \
-	    $(if $(peers),$(THREADS_PEERS))
+bench-threads: $(BENCH_DIR)/threads $(BENCH_DIR)/bench $(BENCHED_STAGES:%=$(B)/lib%.so) ## four workloads of several threads ([threads=2] [peers=all] [rounds=6] [milliseconds=300])
+	@status=0; $< --build=$(abspath $(B)) --csv='$(THREADS_CSV)' $(if $(rounds),--rounds='$(rounds)') \
+	    $(if $(threads),--threads='$(threads)') $(if $(milliseconds),--milliseconds='$(milliseconds)') \
+	    $(if $(peers),--peers='$(peers)') $(BENCHED_STAGES) || status=$$?; \
+	[ $$status = 2 ] || { $(BENCH_DIR)/bench --title=threads --rows='$(THREADS_CSV)' --json='$(THREADS_JSON)' \
+	    $(BENCH_BUILT) $$([ $$status -le 128 ] || echo --interrupted) > /dev/null && \
+	    echo 'raw figures: $(THREADS_CSV), $(THREADS_JSON)'; } || status=2; \
+	exit $$status
+
+test-bench: $(BENCH_DIR)/threads
