@@ -141,14 +141,8 @@ static struct series *find_series(const char *who, const char *what)
     return NULL;
 }
 
-static void take_classic_line(struct results *r, const struct csv *csv)
+static void add_sample(const char *who, const char *what, double value)
 {
-    char what[100];
-    const char *who = csv_text(csv, "allocator"), *part = csv_text(csv, "part");
-    (void)r;
-    if (strcmp(part, "faults") == 0)
-        return;
-    snprintf(what, sizeof what, "%s, %s, %s", csv_text(csv, "comparison"), csv_text(csv, "variant"), part);
     struct series *s = find_series(who, what);
     if (s == NULL) {
         series = realloc(series, (series_count + 1) * sizeof *series);
@@ -160,7 +154,37 @@ static void take_classic_line(struct results *r, const struct csv *csv)
         s->samples = 0;
     }
     if (s->samples < ROUNDS_MAX)
-        s->values[s->samples++] = csv_number(csv, "nanoseconds") / csv_number(csv, "count");
+        s->values[s->samples++] = value;
+}
+
+static void take_classic_line(struct results *r, const struct csv *csv)
+{
+    char what[100];
+    const char *part = csv_text(csv, "part");
+    (void)r;
+    if (strcmp(part, "faults") == 0)
+        return;
+    snprintf(what, sizeof what, "%s, %s, %s", csv_text(csv, "comparison"), csv_text(csv, "variant"), part);
+    add_sample(csv_text(csv, "allocator"), what, csv_number(csv, "nanoseconds") / csv_number(csv, "count"));
+}
+
+static void take_program_line(struct results *r, const struct csv *csv)
+{
+    char what[100];
+    (void)r;
+    if (csv_text(csv, "failure")[0] != '\0')
+        return;
+    snprintf(what, sizeof what, "%s %s: time", csv_text(csv, "program"), csv_text(csv, "size"));
+    add_sample(csv_text(csv, "allocator"), what, csv_number(csv, "seconds"));
+    snprintf(what, sizeof what, "%s %s: memory", csv_text(csv, "program"), csv_text(csv, "size"));
+    add_sample(csv_text(csv, "allocator"), what, csv_number(csv, "peak_kib"));
+}
+
+static void take_thread_line(struct results *r, const struct csv *csv)
+{
+    (void)r;
+    add_sample(
+        csv_text(csv, "allocator"), csv_text(csv, "workload"), 1 / csv_number(csv, "operations_per_second"));
 }
 
 /* Rounds run each allocator once: the samples of the same number belong together. */
@@ -191,6 +215,11 @@ static const struct suite suites[] = {
         take_trace_line, NULL},
     {"classics", {"comparison", "allocator"}, "variant", "Time as a multiple of the system's malloc",
         take_classic_line, divide_by_system},
+    {"programs", {"allocator", "program"}, "size",
+        "Processor time and peak memory as a multiple of the system's malloc", take_program_line,
+        divide_by_system},
+    {"threads", {"allocator", "workload"}, "round",
+        "Time for an operation as a multiple of the system's malloc", take_thread_line, divide_by_system},
     {"counts", {"allocator", "workload"}, "calls", "Counted work per call", take_count_line,
         subtract_harness},
     {"space", {"allocator", "load"}, "calls", "Peak heap as a multiple of payload", take_space_line, NULL},

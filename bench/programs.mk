@@ -20,8 +20,8 @@ bench-programs: $(PROGRAMS_PARTS) ## real programs over each allocator: time, me
 	@status=0; $(BENCH_DIR)/programs-run --build=$(abspath $(B)) --csv='$(PROGRAMS_CSV)' $(if $(rounds),--rounds='$(rounds)') \
 	    $(if $(peers),--peers='$(peers)') $(if $(only),--only='$(only)') $(if $(limit),--limit='$(limit)') \
 	    $(BENCHED_STAGES) system || status=$$?; \
-	[ ! -s '$(PROGRAMS_CSV)' ] || $(BENCH_DIR)/bench --title=programs --rows='$(PROGRAMS_CSV)' \
-	    --json='$(or $(json),$(BENCH_DIR)/programs.json)' $(BENCH_BUILT) > /dev/null; \
+	[ $$status = 2 ] || $(BENCH_DIR)/bench --title=programs --rows='$(PROGRAMS_CSV)' $(BENCH_BUILT) \
+	    --json='$(or $(json),$(BENCH_DIR)/programs.json)' $$([ $$status != 130 ] || echo --interrupted) > /dev/null || exit; \
 	exit $$status
 
 # Each program once over each stage, on small inputs: the same output? test-preload has python3 already.
