@@ -98,8 +98,10 @@ run() # PROGRAM SIZE FOLDER
         socket=$(mktemp -u) # short: the path of a socket has a limit
         # The client runs beside the server, so that the server is what is waited for; it is not over the library.
         (
-            for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-                [ ! -S "$socket" ] || break
+            # Until it answers (over stage 1 it takes seconds to start) or is gone: its process is this shell's.
+            for try in $(seq 600); do
+                [ "$(redis-cli -s "$socket" PING 2> /dev/null)" != PONG ] || break
+                kill -0 $$ 2> /dev/null || exit
                 sleep 0.1
             done
             redis-cli -s "$socket" --pipe < "$folder/$size.redis" | tail -n 1
