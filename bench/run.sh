@@ -5,7 +5,7 @@ library=$1 command=${cmd:?}
 unset cmd # the command shall not see it
 LD_PRELOAD=$library sh -c "$command"
 status=$?
-if [ $status -gt 128 ]; then
-    echo "run: the command was ended by SIG$(kill -l $status)" >&2
+if [ $status -gt 128 ] && signal=$(kill -l $status 2> /dev/null); then
+    echo "run: the command was ended by SIG$signal" >&2
 fi
 exit $status
