@@ -248,6 +248,14 @@ static void heading(const char *title, const char *last)
     printf("%9s\n", last);
 }
 
+static bool has_failed(const struct row *row)
+{
+    for (int p = 0; p < suite.program_count; p++)
+        if (row->failure[p][0] != '\0')
+            return true;
+    return false;
+}
+
 static void ratios(enum size size, const char *title, double (*what)(const struct run *))
 {
     const struct row *over = system_row(size);
@@ -272,11 +280,11 @@ static void ratios(enum size size, const char *title, double (*what)(const struc
                                                 : " ");
         }
         struct estimate mean = mean_figure(row, over, what);
-        if (mean.samples == 0)
+        if (mean.samples == 0 || has_failed(row))
             printf("%9s", "-");
         else
             printf("%9.2f", mean.median);
-        if (!isnan(mean.low))
+        if (!isnan(mean.low) && !has_failed(row))
             printf("   %.2f .. %.2f", mean.low, mean.high);
         printf("\n");
     }
@@ -521,8 +529,7 @@ int main(int argc, char **argv)
         return 130;
     }
     for (int i = 0; i < rows; i++)
-        for (int p = 0; p < suite.program_count; p++)
-            if (suite.rows[i].failure[p][0] != '\0')
-                return 1;
+        if (has_failed(&suite.rows[i]))
+            return 1;
     return 0;
 }
