@@ -219,7 +219,7 @@ static struct estimate figure(
     return estimate(x, n);
 }
 
-/* The geometric mean over the programs, with the interval that the rounds' means give. */
+/* The geometric mean over the programs, with the interval that the rounds' means give. None if one of them failed. */
 static struct estimate mean_figure(
     const struct row *row, const struct row *over, double (*what)(const struct run *))
 {
@@ -230,6 +230,8 @@ static struct estimate mean_figure(
         size_t count = 0, wanted = 0;
         for (int p = 0; p < suite.program_count; p++) {
             wanted += !suite.missing[p];
+            if (row->failure[p][0] != '\0')
+                return estimate(means, 0);
             if (!suite.missing[p] && has_run(row, p, r) && has_run(over, p, r))
                 x[count++] = what(&row->runs[p][r]) / what(&over->runs[p][r]);
         }
