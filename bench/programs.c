@@ -219,19 +219,27 @@ static struct estimate figure(
     return estimate(x, n);
 }
 
+static bool has_failed(const struct row *row)
+{
+    for (int p = 0; p < suite.program_count; p++)
+        if (row->failure[p][0] != '\0')
+            return true;
+    return false;
+}
+
 /* The geometric mean over the programs, with the interval that the rounds' means give. None if one of them failed. */
 static struct estimate mean_figure(
     const struct row *row, const struct row *over, double (*what)(const struct run *))
 {
     double means[ROUNDS_MAX];
     size_t n = 0;
+    if (has_failed(row))
+        return estimate(means, 0);
     for (size_t r = 0; r < suite.rounds; r++) {
         double x[PROGRAMS_MAX];
         size_t count = 0, wanted = 0;
         for (int p = 0; p < suite.program_count; p++) {
             wanted += !suite.missing[p];
-            if (row->failure[p][0] != '\0')
-                return estimate(means, 0);
             if (!suite.missing[p] && has_run(row, p, r) && has_run(over, p, r))
                 x[count++] = what(&row->runs[p][r]) / what(&over->runs[p][r]);
         }
@@ -248,14 +256,6 @@ static void heading(const char *title, const char *last)
         if (!suite.missing[p])
             printf("%9s", suite.programs[p]);
     printf("%9s\n", last);
-}
-
-static bool has_failed(const struct row *row)
-{
-    for (int p = 0; p < suite.program_count; p++)
-        if (row->failure[p][0] != '\0')
-            return true;
-    return false;
 }
 
 static void ratios(enum size size, const char *title, double (*what)(const struct run *))
@@ -282,11 +282,11 @@ static void ratios(enum size size, const char *title, double (*what)(const struc
                                                 : " ");
         }
         struct estimate mean = mean_figure(row, over, what);
-        if (mean.samples == 0 || has_failed(row))
+        if (mean.samples == 0)
             printf("%9s", "-");
         else
             printf("%9.2f", mean.median);
-        if (!isnan(mean.low) && !has_failed(row))
+        if (!isnan(mean.low))
             printf("   %.2f .. %.2f", mean.low, mean.high);
         printf("\n");
     }
