@@ -227,7 +227,7 @@ static bool has_failed(const struct row *row)
     return false;
 }
 
-/* The geometric mean over the programs, with the interval that the rounds' means give. None if one of them failed. */
+/* The geometric mean over the programs, with the interval that the rounds' means give. */
 static struct estimate mean_figure(
     const struct row *row, const struct row *over, double (*what)(const struct run *))
 {
