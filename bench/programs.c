@@ -254,8 +254,8 @@ static void heading(const char *title, const char *last)
     printf("\n%s\n%-16s", title, "");
     for (int p = 0; p < suite.program_count; p++)
         if (!suite.missing[p])
-            printf("%9s", suite.programs[p]);
-    printf("%9s\n", last);
+            printf("%8s", suite.programs[p]);
+    printf("%8s\n", last);
 }
 
 static void ratios(enum size size, const char *title, double (*what)(const struct run *))
@@ -272,22 +272,22 @@ static void ratios(enum size size, const char *title, double (*what)(const struc
             if (suite.missing[p])
                 continue;
             if (row->failure[p][0] != '\0')
-                printf("%9s", row->failure[p]);
+                printf("%8s", row->failure[p]);
             else if (e.samples == 0)
-                printf("%9s", "-");
+                printf("%8s", "-");
             else
-                printf("%8.2f%s", e.median,
+                printf("%7.2f%s", e.median,
                     verdict(e) == NO_DIFFERENCE ? "~"
                     : verdict(e) == TOO_FEW     ? "?"
                                                 : " ");
         }
         struct estimate mean = mean_figure(row, over, what);
         if (mean.samples == 0)
-            printf("%9s", "-");
+            printf("%8s", "-");
         else
-            printf("%9.2f", mean.median);
+            printf("%8.2f", mean.median);
         if (!isnan(mean.low))
-            printf("   %.2f .. %.2f", mean.low, mean.high);
+            printf("  %.2f..%.2f", mean.low, mean.high);
         printf("\n");
     }
 }
@@ -304,24 +304,24 @@ static void tables(void)
         printf("%-16s", "milliseconds");
         for (int p = 0; p < suite.program_count; p++)
             if (!suite.missing[p])
-                printf("%9.1f", figure(over, NULL, p, seconds_of).median * 1e3);
+                printf("%8.1f", figure(over, NULL, p, seconds_of).median * 1e3);
         printf("\n%-16s", "peak MiB");
         for (int p = 0; p < suite.program_count; p++)
             if (!suite.missing[p])
-                printf("%9.1f", figure(over, NULL, p, kib_of).median / 1024);
+                printf("%8.1f", figure(over, NULL, p, kib_of).median / 1024);
         printf("\n%-16s", "1000 calls");
         for (int p = 0; p < suite.program_count; p++)
             if (!suite.missing[p])
-                printf("%9.1f", (double)suite.calls[size][p] / 1000);
+                printf("%8.1f", (double)suite.calls[size][p] / 1000);
         printf("\n");
         ratios(size, "Processor time as a multiple of the system's (below 1: faster)", seconds_of);
         ratios(size, "Peak resident memory as a multiple of the system's (below 1: smaller)", kib_of);
     }
     printf("\nAll of a program's time and memory are in it, of which malloc is a part. Every output was "
-           "compared with that\n"
-           "over the system's malloc. ~ no difference seen  ? no verdict: fewer than %d rounds. Behind the "
-           "mean: its 95 %%\n"
-           "interval, by ranks over the rounds.\n",
+           "compared\n"
+           "with that over the system's malloc. ~ no difference seen  ? no verdict: fewer than %d rounds. "
+           "Behind\n"
+           "the mean: its 95 %% interval, by ranks over the rounds.\n",
         FEWEST_SAMPLES);
 }
 
