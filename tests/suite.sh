@@ -9,12 +9,15 @@ shown=3
 [ "${all:-}" = 1 ] && shown=1000000
 failed=
 
+# The suites first, as many at a time as there are processors; then what they said, in order.
+printf '%s\n' "$@" | xargs -P "$(getconf _NPROCESSORS_ONLN)" -I '{}' sh -c '
+    rm -f "$0.hung"
+    LAB_HUNG=$0.hung LC_ALL=C timeout 900 "$0" -j1 --color=never --filter "$1" > "$0.log" 2>&1
+    echo $? > "$0.status"' "$build/tests/{}" "${only:-*}"
+
 for stage; do
     log=$build/tests/$stage.log
-    hung=$build/tests/$stage.hung
-    rm -f "$hung"
-    LAB_HUNG=$hung LC_ALL=C timeout 900 "$build/tests/$stage" -j1 --color=never --filter "${only:-*}" > "$log" 2>&1
-    status=$?
+    read -r status < "$build/tests/$stage.status"
     number=${stage%%-*}
     # A failure is all lines up to its [FAIL]; what a stage says on stderr stands among them.
     awk -v stage="$stage" -v shown="$shown" -v hint="make stage=$number test all=1" '
