@@ -40,7 +40,7 @@ static struct block *free_last(void); /* the last block if it is free, else NULL
 /* A free block becomes a used one of the same size: it leaves its free list. Returns it. */
 static struct block *take_free(struct block *b);
 
-/* [ b ][ after ] => [ ---- b ---- ]. All three are used. */
+/* [ b ][ after ] => [ ---- b ---- ]. Neither is in a free list. */
 static void absorb(struct block *b, struct block *after);
 
 /* [ ---- b ---- ] => [ b: bytes ][ rest ]. All three are used. Returns the rest. */
@@ -155,8 +155,8 @@ static bool extend(struct block *b, size_t bytes)
     bool at_end = next_block(after == NULL ? b : after) == NULL;
     if (room < bytes && !at_end)
         return false;
-    if (room < bytes && reclaim())
-        return extend(b, bytes); /* what follows b may be larger now */
+    if (room < bytes)
+        reclaim(); /* as before any growth; what follows b is as it was */
     struct block *taken = room < bytes ? grow_heap(bytes - block_size(b)) : take_free(after);
     if (taken == NULL)
         return false;

@@ -411,6 +411,20 @@ Test(blocks, waiting_blocks_merge_before_the_heap_grows)
     lab_require(memory.bytes == heap_bytes, "what waits is enough, the heap need not grow");
 }
 
+Test(blocks, waiting_blocks_merge_before_realloc_grows_the_heap)
+{
+    needs_quick_bins();
+    size_t n = neighbours(8, 64);
+    lab_free(B);
+    lab_free(C);
+    int last = 8; /* the fence, or what uses up the heap behind it */
+    while (lab_is_live(last + 1))
+        last++;
+    lab_realloc(last, 3 * memory.bytes);
+    lab_require(mm_counts.copied == 0, "the last block grows where it is");
+    lab_expect("used %zu, free %zu, used %zu", n, 2 * n, n);
+}
+
 Test(blocks, blocks_of_every_size_merge_before_the_heap_grows)
 {
     size_t least = min_block();

@@ -116,26 +116,26 @@ static struct block *find_fit(size_t bytes)
     return NULL;
 }
 
-static struct block *take_free(struct block *b)
+static inline struct block *take_free(struct block *b)
 {
     set_used(b);
     return b;
 }
 
-static struct block *coalesce(struct block *b)
+static inline struct block *coalesce(struct block *b)
 {
     struct block *next = free_after(b);
     if (next != NULL)
-        absorb(b, take_free(next));
+        absorb(b, next);
     struct block *before = free_before(b);
     if (before != NULL) {
-        absorb(take_free(before), b);
+        absorb(before, b);
         b = before;
     }
     return b;
 }
 
-static void release(struct block *b)
+static inline void release(struct block *b)
 {
     b = coalesce(b);
     set_free(b);

@@ -119,11 +119,12 @@ static void list_insert(struct block *b)
     heap.free_list = b;
 }
 
-static void list_remove(struct block *b)
+static inline struct block *list_remove(struct block *b)
 {
     *(b->prev_free != NULL ? &b->prev_free->next_free : &heap.free_list) = b->next_free;
     if (b->next_free != NULL)
         b->next_free->prev_free = b->prev_free;
+    return b;
 }
 
 /* ---- Finding and freeing ---- */
@@ -139,27 +140,27 @@ static struct block *find_fit(size_t bytes)
     return NULL;
 }
 
-static struct block *take_free(struct block *b)
+static inline struct block *take_free(struct block *b)
 {
     list_remove(b);
     set_used(b);
     return b;
 }
 
-static struct block *coalesce(struct block *b)
+static inline struct block *coalesce(struct block *b)
 {
     struct block *next = free_after(b);
     if (next != NULL)
-        absorb(b, take_free(next));
+        absorb(b, list_remove(next));
     struct block *before = free_before(b);
     if (before != NULL) {
-        absorb(take_free(before), b);
+        absorb(list_remove(before), b);
         b = before;
     }
     return b;
 }
 
-static void release(struct block *b)
+static inline void release(struct block *b)
 {
     b = coalesce(b);
     set_free(b);

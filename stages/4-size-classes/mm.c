@@ -129,6 +129,10 @@ static unsigned class_of(size_t bytes)
 
 static void list_insert(struct block *b)
 {
+    if (next_block(b) == NULL) {
+        heap.top = b;
+        return;
+    }
     unsigned list = class_of(block_size(b));
     b->prev_free = NULL;
     b->next_free = heap.lists[list];
@@ -138,14 +142,19 @@ static void list_insert(struct block *b)
     bit_set(heap.non_empty, list);
 }
 
-static void list_remove(struct block *b)
+static inline struct block *list_remove(struct block *b)
 {
+    if (b == heap.top) {
+        heap.top = NULL;
+        return b;
+    }
     unsigned list = class_of(block_size(b));
     *(b->prev_free != NULL ? &b->prev_free->next_free : &heap.lists[list]) = b->next_free;
     if (b->next_free != NULL)
         b->next_free->prev_free = b->prev_free;
     if (heap.lists[list] == NULL)
         bit_clear(heap.non_empty, list);
+    return b;
 }
 
 /* First fit among TRIES blocks of the request's own class; any block of a larger class; the top. O(1). */
@@ -164,37 +173,31 @@ static struct block *find_fit(size_t bytes)
     return b != NULL && block_size(b) >= bytes ? b : NULL;
 }
 
-static struct block *take_free(struct block *b)
+static inline struct block *take_free(struct block *b)
 {
-    if (b == heap.top)
-        heap.top = NULL;
-    else
-        list_remove(b);
+    list_remove(b);
     set_used(b);
     return b;
 }
 
-static struct block *coalesce(struct block *b)
+static inline struct block *coalesce(struct block *b)
 {
     struct block *next = free_after(b);
     if (next != NULL)
-        absorb(b, take_free(next));
+        absorb(b, list_remove(next));
     struct block *before = free_before(b);
     if (before != NULL) {
-        absorb(take_free(before), b);
+        absorb(list_remove(before), b);
         b = before;
     }
     return b;
 }
 
-static void release(struct block *b)
+static inline void release(struct block *b)
 {
     b = coalesce(b);
     set_free(b);
-    if (next_block(b) == NULL)
-        heap.top = b;
-    else
-        list_insert(b);
+    list_insert(b);
 }
 
 /* ---- Quick bins: freed blocks kept as they are, for the next malloc of the same size (Weinstock 1976) ---- */

@@ -82,17 +82,18 @@ static struct block *free_before(const struct block *b)
 }
 static struct block *free_last(void) { return heap.top; }
 
+/* Here and below a block's own header comes last, so that the compiler need not read it again. */
 static void set_used(struct block *b)
 {
-    b->header |= USED;
     after(b)->header |= PREV_USED;
+    b->header |= USED;
 }
 
 static void set_free(struct block *b)
 {
-    b->header &= ~USED;
     after(b)->header &= ~PREV_USED;
     *footer(b) = block_size(b);
+    b->header &= ~USED;
 }
 
 static void set_quick(struct block *b) { b->header |= QUICK; }
@@ -100,16 +101,18 @@ static void clear_quick(struct block *b) { b->header &= ~QUICK; }
 
 static void absorb(struct block *b, struct block *next)
 {
-    b->header += block_size(next);
+    size_t bytes = block_size(next);
     next->header = 0; /* no longer a block: a second free of it can be told */
+    b->header += bytes;
     count(&mm_counts.merges, 1);
 }
 
 static struct block *split(struct block *b, size_t bytes)
 {
     struct block *rest = (struct block *)((char *)b + bytes);
-    rest->header = (block_size(b) - bytes) | USED | PREV_USED;
-    b->header = bytes | (b->header & FLAGS);
+    size_t header = b->header;
+    b->header = bytes | (header & FLAGS);
+    rest->header = ((header & ~FLAGS) - bytes) | USED | PREV_USED;
     count(&mm_counts.splits, 1);
     return rest;
 }
@@ -122,8 +125,8 @@ static struct block *append_block(size_t bytes)
     if (grown == NULL)
         return NULL;
     struct block *b = (struct block *)(empty ? grown + EDGE : grown - EDGE);
-    size_t prev_used = empty ? PREV_USED : b->header & PREV_USED; /* b was the end marker */
-    b->header = (size_t)((char *)heap_end() - (char *)b) | USED | prev_used;
+    /* The block before is used: grow_heap() takes the last block if it is free. */
+    b->header = (size_t)((char *)heap_end() - (char *)b) | USED | PREV_USED;
     after(b)->header = USED | PREV_USED | QUICK; /* the end marker; QUICK, so that nobody can free it */
     return b;
 }
@@ -140,6 +143,10 @@ static unsigned class_of(size_t bytes)
 
 static void list_insert(struct block *b)
 {
+    if (next_block(b) == NULL) {
+        heap.top = b;
+        return;
+    }
     unsigned list = class_of(block_size(b));
     b->prev_free = NULL;
     b->next_free = heap.lists[list];
@@ -149,14 +156,19 @@ static void list_insert(struct block *b)
     bit_set(heap.non_empty, list);
 }
 
-static void list_remove(struct block *b)
+static inline struct block *list_remove(struct block *b)
 {
+    if (b == heap.top) {
+        heap.top = NULL;
+        return b;
+    }
     unsigned list = class_of(block_size(b));
     *(b->prev_free != NULL ? &b->prev_free->next_free : &heap.lists[list]) = b->next_free;
     if (b->next_free != NULL)
         b->next_free->prev_free = b->prev_free;
     if (heap.lists[list] == NULL)
         bit_clear(heap.non_empty, list);
+    return b;
 }
 
 /* First fit among TRIES blocks of the request's own class; any block of a larger class; the top. O(1). */
@@ -175,37 +187,31 @@ static struct block *find_fit(size_t bytes)
     return b != NULL && block_size(b) >= bytes ? b : NULL;
 }
 
-static struct block *take_free(struct block *b)
+static inline struct block *take_free(struct block *b)
 {
-    if (b == heap.top)
-        heap.top = NULL;
-    else
-        list_remove(b);
+    list_remove(b);
     set_used(b);
     return b;
 }
 
-static struct block *coalesce(struct block *b)
+static inline struct block *coalesce(struct block *b)
 {
     struct block *next = free_after(b);
     if (next != NULL)
-        absorb(b, take_free(next));
+        absorb(b, list_remove(next));
     struct block *before = free_before(b);
     if (before != NULL) {
-        absorb(take_free(before), b);
+        absorb(list_remove(before), b);
         b = before;
     }
     return b;
 }
 
-static void release(struct block *b)
+static inline void release(struct block *b)
 {
     b = coalesce(b);
     set_free(b);
-    if (next_block(b) == NULL)
-        heap.top = b;
-    else
-        list_insert(b);
+    list_insert(b);
 }
 
 /* ---- Quick bins: freed blocks kept as they are, for the next malloc of the same size (Weinstock 1976) ---- */
@@ -291,8 +297,6 @@ static struct mm_fault mm_check(void)
             return fault(5, b, "its footer does not repeat its size");
         free_blocks += (is_free(b) && b != heap.top) || block_state(b) == MM_QUICK;
     }
-    if (before != NULL && after(before) != heap_end())
-        return fault(1, before, "no block starts where it ends");
     if (before != NULL && after(before)->header != (USED | QUICK | (is_free(before) ? 0 : PREV_USED)))
         return fault(3, after(before), "the end marker is damaged, or its PREV_USED flag is wrong");
 
