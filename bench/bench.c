@@ -1,8 +1,8 @@
 /* bench.c - see bench.h. Fills the table: every cell in a process of its own, the allocators in turn. */
 #define _GNU_SOURCE
 #include "bench.h"
-#include "csv.h"
 #include "run.h"
+#include "typed.h"
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -259,15 +259,6 @@ static void take_workload(const char *name)
     fail("");
 }
 
-static unsigned long number(const char *what, const char *text, unsigned long most)
-{
-    char *rest;
-    unsigned long n = strtoul(text, &rest, 10);
-    if (*rest != '\0' || n == 0 || n > most)
-        fail("%s=%s is not a number from 1 to %lu; type for instance %s=20", what, text, most, what);
-    return n;
-}
-
 static const char *dry_run, *interrupted_text, *rounds_text, *seconds_text, *limit_text, *only_text,
     *peers_text;
 
@@ -319,11 +310,11 @@ static void parse(int argc, char **argv)
     for (int i = 1; i < argc; i++)
         parse_argument(argv[i]);
     if (rounds_text != NULL)
-        rounds_wanted = number("rounds", rounds_text, ROUNDS_MAX);
+        rounds_wanted = typed_number("rounds", rounds_text, ROUNDS_MAX, 20);
     if (seconds_text != NULL)
-        budget_seconds = (double)number("seconds", seconds_text, 86400);
+        budget_seconds = (double)typed_number("seconds", seconds_text, 86400, 20);
     if (limit_text != NULL)
-        cell_seconds = (unsigned)number("limit", limit_text, 3600);
+        cell_seconds = (unsigned)typed_number("limit", limit_text, 3600, 20);
     if (dry_run != NULL) {
         bench.dry = true;
         rounds_wanted = 1;

@@ -5,6 +5,7 @@
  *   cell.c       a program of its own: one workload on one allocator, timed
  *   workloads.c  the workloads
  *   peers.c      mallocs from elsewhere, and which of them are installed
+ *   typed.c      what was typed: numbers, files to write
  *   machine.c    what must be known of the machine to judge a time
  *   run.c        runs cells in processes of their own, shows how far it is
  *   stats.c      medians, intervals, verdicts
@@ -132,6 +133,18 @@ void for_each_peer(const char *names, void (*take)(const struct peer *peer));
 
 /* Says that a peer does not run, and so is left out; one given by its path was asked for: exits. */
 void left_out(const struct peer *peer, const char *why);
+
+/* A malloc for suites that do nothing but preload it. */
+struct preload {
+    char name[40];
+    char library[300]; /* "": the system's malloc */
+};
+
+/* The next of a suite that has `count` already. Exits, saying what to type, if that is too many. */
+struct preload next_preload(size_t count, const char *name, const char *library);
+
+/* Can it be preloaded into any program? If not, it is left out, and that said. */
+bool can_preload(const struct peer *peer);
 
 /* The version of a Debian package, or "" if it is not known. */
 void package_version(const char *package, char *version, size_t bytes);

@@ -26,7 +26,7 @@ BENCH_BUILT = --commit='$(BENCH_COMMIT)' --flags='$(BENCH_FLAGS)'
 SUITE_ENV = COMMIT='$(BENCH_COMMIT)' FLAGS='$(BENCH_FLAGS)' JSON='$(json)'
 
 BENCH_C := bench/bench.c bench/report.c bench/export.c bench/csv.c bench/compare.c bench/run.c bench/stats.c \
-    bench/workloads.c bench/peers.c bench/machine.c
+    bench/workloads.c bench/peers.c bench/typed.c bench/machine.c
 BENCH_H := $(wildcard bench/*.h)
 BENCH_CELLS := $(BENCH_DIR)/cell $(if $(shell command -v musl-gcc),$(BENCH_DIR)/cell-musl)
 BENCH_PARTS := $(BENCH_DIR)/bench $(BENCH_CELLS) $(BENCH_DIR)/libbump.so $(BENCH_DIR)/libfreelist.so

@@ -337,10 +337,9 @@ static void warn_of_machine(const struct results *old, const struct results *new
     }
     double mean = geometric_mean(moved, n);
     if (mean > 1.1 || mean < 1 / 1.1)
-        printf("Warning: the system's malloc, which is the same, took %.2f times as long as in the old run: "
-               "another"
-               "\nmachine or another load, which alone can move ratios. Measure both anew, one right after "
-               "the other.\n",
+        printf("Warning: the system's malloc, which is the same, took %.2f times as long as in the old run:\n"
+               "another machine or another load, which alone can move ratios. Measure both anew, one right\n"
+               "after the other.\n",
             mean);
 }
 
@@ -373,8 +372,7 @@ static void print_matrix(const struct results *old, const struct results *new)
         puts("");
     }
     puts("\nsystem: its milliseconds, new / old. ~ no change seen: the intervals of old and new meet. ? too "
-         "few "
-         "rounds.");
+         "few rounds.");
     warn_of_machine(old, new);
 }
 

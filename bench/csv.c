@@ -75,15 +75,3 @@ double csv_number(const struct csv *csv, const char *column)
     const char *text = csv_text(csv, column);
     return is_number(text) ? strtod(text, NULL) : (double)NAN;
 }
-
-void check_writable(const char *what, const char *path)
-{
-    FILE *file = path == NULL ? NULL : fopen(path, "a");
-    if (path == NULL)
-        return;
-    if (file == NULL) {
-        fprintf(stderr, "%s=%s: %s\n", what, path, strerror(errno));
-        exit(2);
-    }
-    fclose(file);
-}

@@ -30,7 +30,4 @@ double csv_number(const struct csv *csv, const char *column);
 /* Is the text a number, all of it? */
 bool is_number(const char *text);
 
-/* Exits if a file cannot be written (NULL: none is asked for): to be told before anything is measured. */
-void check_writable(const char *what, const char *path);
-
 #endif

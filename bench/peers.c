@@ -1,6 +1,7 @@
 /* peers.c - see bench.h. */
 #define _GNU_SOURCE
 #include "bench.h"
+#include "run.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,6 +76,32 @@ void left_out(const struct peer *peer, const char *why)
     }
     fprintf(stderr, "%s is left out, since it is not installed (%s); make setup-peers installs it\n",
         peer->name, strcmp(peer->name, "musl") == 0 ? "musl-gcc" : peer->library);
+}
+
+struct preload next_preload(size_t count, const char *name, const char *library)
+{
+    struct preload p;
+    if (count == ALLOCATORS_MAX) {
+        fprintf(stderr, "more than %d allocators; name fewer with stages=\n", ALLOCATORS_MAX);
+        exit(2);
+    }
+    snprintf(p.name, sizeof p.name, "%s", name);
+    snprintf(p.library, sizeof p.library, "%s", library);
+    return p;
+}
+
+bool can_preload(const struct peer *peer)
+{
+    char output[4096];
+    char *argv[] = {(char *)"/bin/true", NULL};
+    if (strcmp(peer->library, "system") == 0) {
+        fprintf(stderr, "%s is left out, since its malloc cannot be preloaded\n", peer->name);
+        return false;
+    }
+    run_program(argv, peer->library, 10, output, sizeof output); /* the loader writes why not */
+    if (output[0] != '\0')
+        left_out(peer, output);
+    return output[0] == '\0';
 }
 
 void package_version(const char *package, char *version, size_t bytes)

@@ -1,8 +1,8 @@
 /*
  * programs.c - make bench suite=programs: real programs over each allocator.
  *
- *     programs-run --build=FOLDER [--rounds=N] [--peers=NAMES] [--only=PROGRAMS] [--csv=FILE] [--limit=SECONDS]
- *                  [--dry-run] STAGE...
+ *     programs-run --build=FOLDER [--rounds=N] [--peers=NAMES] [--only=PROGRAMS] [--csv=FILE] [--json=FILE]
+ *                  [--limit=SECONDS] [--dry-run] STAGE...
  *
  * bench/programs.sh knows the programs and their inputs. In each round each program runs once over each allocator, which
  * take turns; its processor time and its peak resident memory are the kernel's (wait4), and its output must be that over
@@ -11,8 +11,8 @@
  */
 #define _GNU_SOURCE
 #include "bench.h"
-#include "csv.h"
 #include "run.h"
+#include "typed.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -34,8 +34,7 @@ struct run {
 };
 
 struct row {
-    char name[40];
-    char library[300]; /* "": the system's malloc */
+    struct preload over;
     enum size size;
     struct run runs[PROGRAMS_MAX][ROUNDS_MAX];
     char failure[PROGRAMS_MAX][16]; /* for the table; such a cell is not run again */
@@ -55,11 +54,7 @@ static struct {
 
 static volatile sig_atomic_t interrupted;
 
-static void interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
+static void interrupt(int number) { interrupted = number; }
 
 /* ---- One run ---- */
 
@@ -165,11 +160,11 @@ static void expect(int program, enum size size)
 
 static void measure(struct row *row, int program, size_t round)
 {
-    char expected[400], output[400], line[200];
+    char expected[400], output[400];
     struct run run = {NAN, NAN};
     path_of(expected, sizeof expected, "expected", program, row->size);
-    path_of(output, sizeof output, row->name, program, row->size);
-    int status = run_once(program, row->size, row->library, output, &run);
+    path_of(output, sizeof output, row->over.name, program, row->size);
+    int status = run_once(program, row->size, row->over.library, output, &run);
     if (interrupted)
         return;
     if (status == 0 && same_file(expected, output)) {
@@ -178,14 +173,11 @@ static void measure(struct row *row, int program, size_t round)
         return;
     }
     char *failure = row->failure[program];
-    first_line(output, line, sizeof line);
-    if (WIFSIGNALED(status))
-        snprintf(failure, sizeof row->failure[program], "%s",
-            WTERMSIG(status) == SIGALRM ? "timeout" : signal_name(WTERMSIG(status)));
+    if (status == 0)
+        snprintf(failure, sizeof row->failure[program], "differs");
     else
-        snprintf(
-            failure, sizeof row->failure[program], status == 0 ? "differs" : "exit %d", WEXITSTATUS(status));
-    fprintf(stderr, "%s over %s: %s; its output is in %s\n", suite.programs[program], row->name,
+        failure_mark(status, failure, sizeof row->failure[program]);
+    fprintf(stderr, "%s over %s: %s; its output is in %s\n", suite.programs[program], row->over.name,
         status == 0 ? "another output than over the system's malloc" : failure, output);
 }
 
@@ -197,7 +189,7 @@ static double kib_of(const struct run *run) { return run->kib; }
 static const struct row *system_row(enum size size)
 {
     for (int i = 0; i < suite.row_count; i++)
-        if (suite.rows[i].library[0] == '\0' && suite.rows[i].size == size)
+        if (suite.rows[i].over.library[0] == '\0' && suite.rows[i].size == size)
             return &suite.rows[i];
     return NULL;
 }
@@ -266,7 +258,7 @@ static void ratios(enum size size, const char *title, double (*what)(const struc
         const struct row *row = &suite.rows[i];
         if (row->size != size || row == over)
             continue;
-        printf("%-16s", row->name);
+        printf("%-16s", row->over.name);
         for (int p = 0; p < suite.program_count; p++) {
             struct estimate e = figure(row, over, p, what);
             if (suite.missing[p])
@@ -338,11 +330,11 @@ static void write_csv(void)
                 const struct row *row = &suite.rows[i];
                 bool failed = row->failure[p][0] != '\0' && r == 0;
                 if (has_run(row, p, r))
-                    fprintf(out, "%s,%s,%s,%zu,%llu,%.6f,%.0f,\n", row->name, suite.programs[p],
+                    fprintf(out, "%s,%s,%s,%zu,%llu,%.6f,%.0f,\n", row->over.name, suite.programs[p],
                         size_names[row->size], r + 1, suite.calls[row->size][p], row->runs[p][r].seconds,
                         row->runs[p][r].kib);
                 else if (failed)
-                    fprintf(out, "%s,%s,%s,%zu,%llu,,,%s\n", row->name, suite.programs[p],
+                    fprintf(out, "%s,%s,%s,%zu,%llu,,,%s\n", row->over.name, suite.programs[p],
                         size_names[row->size], r + 1, suite.calls[row->size][p], row->failure[p]);
             }
     fclose(out);
@@ -352,13 +344,8 @@ static void write_csv(void)
 
 static void add_row(const char *name, const char *library, enum size size)
 {
-    if (suite.row_count == ALLOCATORS_MAX) {
-        fprintf(stderr, "more than %d allocators; name fewer with stages=\n", ALLOCATORS_MAX);
-        exit(2);
-    }
-    struct row *row = &suite.rows[suite.row_count++];
-    snprintf(row->name, sizeof row->name, "%s", name);
-    snprintf(row->library, sizeof row->library, "%s", library);
+    struct row *row = &suite.rows[suite.row_count];
+    row->over = next_preload((size_t)suite.row_count++, name, library);
     row->size = size;
     for (int p = 0; p < PROGRAMS_MAX; p++)
         for (size_t r = 0; r < ROUNDS_MAX; r++)
@@ -367,14 +354,7 @@ static void add_row(const char *name, const char *library, enum size size)
 
 static void add_peer(const struct peer *peer)
 {
-    char output[4096];
-    char *argv[] = {(char *)"/bin/true", NULL};
-    if (strcmp(peer->library, "system") == 0)
-        return; /* musl's malloc cannot be preloaded */
-    run_program(argv, peer->library, 10, output, sizeof output);
-    if (output[0] != '\0')
-        left_out(peer, output);
-    else
+    if (can_preload(peer))
         add_row(peer->name, peer->library, suite.dry ? SMALL : FULL);
 }
 
@@ -398,8 +378,7 @@ static void add_stages(char **names)
     for (; *names != NULL; names++) {
         char library[300];
         snprintf(library, sizeof library, "%s/lib%s.so", suite.build, *names);
-        if (strcmp(*names, "system") != 0)
-            add_row(*names, library, suite.dry || is_slow(*names) ? SMALL : FULL);
+        add_row(*names, library, suite.dry || is_slow(*names) ? SMALL : FULL);
     }
 }
 
@@ -445,7 +424,8 @@ static void options(int argc, char **argv)
     static const struct option names[] = {{"build", required_argument, NULL, 'b'},
         {"rounds", required_argument, NULL, 'r'}, {"peers", required_argument, NULL, 'p'},
         {"only", required_argument, NULL, 'o'}, {"csv", required_argument, NULL, 'c'},
-        {"limit", required_argument, NULL, 'l'}, {"dry-run", no_argument, NULL, 'd'}, {0}};
+        {"json", required_argument, NULL, 'j'}, {"limit", required_argument, NULL, 'l'},
+        {"dry-run", no_argument, NULL, 'd'}, {0}};
     const char *peers = NULL;
     for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;)
         switch (option) {
@@ -465,20 +445,13 @@ static void options(int argc, char **argv)
             suite.dry = true;
             break;
         case 'r':
-            suite.rounds = strtoul(optarg, NULL, 10);
-            if (suite.rounds < 1 || suite.rounds > ROUNDS_MAX) {
-                fprintf(stderr, "rounds=%s is not a number from 1 to %d; type for instance rounds=6\n",
-                    optarg, ROUNDS_MAX);
-                exit(2);
-            }
+            suite.rounds = typed_number("rounds", optarg, ROUNDS_MAX, ROUNDS);
             break;
         case 'l':
-            suite.limit = (unsigned)strtoul(optarg, NULL, 10);
-            if (suite.limit == 0) {
-                fprintf(stderr, "limit=%s is not a number of seconds; type for instance limit=%d\n", optarg,
-                    LIMIT);
-                exit(2);
-            }
+            suite.limit = (unsigned)typed_number("limit", optarg, 3600, LIMIT);
+            break;
+        case 'j':
+            check_writable("json", optarg); /* bench writes it, with --rows */
             break;
         default:
             exit(2);
@@ -497,6 +470,7 @@ int main(int argc, char **argv)
     find_programs();
     make_inputs();
     sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt}, NULL);
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = interrupt}, NULL);
     for (int p = 0; p < suite.program_count; p++)
         for (enum size size = FULL; size < SIZES && !suite.missing[p]; size++)
             if (system_row(size) != NULL)
@@ -514,7 +488,8 @@ int main(int argc, char **argv)
                 struct row *row = &suite.rows[(i + (int)round) % rows];
                 double done = ((double)round + ((double)p + i / (double)rows) / suite.program_count) /
                               (double)suite.rounds;
-                show_progress(done, done == 0 ? 0 : (seconds_now() - started) * (1 - done) / done, row->name);
+                show_progress(
+                    done, done == 0 ? 0 : (seconds_now() - started) * (1 - done) / done, row->over.name);
                 if (!suite.missing[p] && row->failure[p][0] == '\0')
                     measure(row, p, round);
             }
@@ -528,7 +503,7 @@ int main(int argc, char **argv)
             "Warning: other programs kept %.1f processors busy; stop them and measure again.\n", elsewhere);
     if (interrupted) {
         printf("Warning: interrupted; the tables hold what was measured until then.\n");
-        return 130;
+        return 128 + interrupted;
     }
     for (int i = 0; i < rows; i++)
         if (has_failed(&suite.rows[i]))

@@ -2,7 +2,7 @@
 
 SUITES += programs
 
-$(BENCH_DIR)/programs-run: bench/programs.c bench/run.c bench/stats.c bench/machine.c bench/peers.c bench/csv.c $(BENCH_H) $(FLAGS_FILE)
+$(BENCH_DIR)/programs-run: bench/programs.c bench/run.c bench/stats.c bench/machine.c bench/peers.c bench/typed.c $(BENCH_H) $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(filter %.c,$^) -o $@ -lm
 
@@ -14,14 +14,15 @@ $(BENCH_DIR)/libcalls.so: bench/calls.c $(FLAGS_FILE)
 PROGRAMS_PARTS = $(BENCH_DIR)/programs-run $(BENCH_DIR)/libcalls.so $(BENCH_DIR)/bench $(BENCHED_STAGES:%=$(B)/lib%.so)
 BENCHED_STAGES = $(filter $(STAGES),$(BENCHED))
 PROGRAMS_CSV = $(or $(csv),$(BENCH_DIR)/programs.csv)
+PROGRAMS_JSON = $(or $(json),$(BENCH_DIR)/programs.json)
 
 .PHONY: bench-programs
 bench-programs: $(PROGRAMS_PARTS) ## real programs over each allocator: time, memory, the same output [peers=all] [only="jq perl"] [rounds=6]
-	@status=0; $(BENCH_DIR)/programs-run --build=$(abspath $(B)) --csv='$(PROGRAMS_CSV)' $(if $(rounds),--rounds='$(rounds)') \
+	@status=0; $(BENCH_DIR)/programs-run --build=$(abspath $(B)) --csv='$(PROGRAMS_CSV)' --json='$(PROGRAMS_JSON)' $(if $(rounds),--rounds='$(rounds)') \
 	    $(if $(peers),--peers='$(peers)') $(if $(only),--only='$(only)') $(if $(limit),--limit='$(limit)') \
-	    $(BENCHED_STAGES) system || status=$$?; \
+	    $(BENCHED_STAGES) || status=$$?; \
 	[ $$status = 2 ] || $(BENCH_DIR)/bench --title=programs --rows='$(PROGRAMS_CSV)' $(BENCH_BUILT) \
-	    --json='$(or $(json),$(BENCH_DIR)/programs.json)' $$([ $$status != 130 ] || echo --interrupted) > /dev/null || exit; \
+	    --json='$(PROGRAMS_JSON)' $$([ $$status -le 128 ] || echo --interrupted) > /dev/null || exit; \
 	exit $$status
 
 # Each program once over each stage, on small inputs: the same output? test-preload has python3 already.

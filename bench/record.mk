@@ -42,7 +42,7 @@ TRACE_BENCH_FILES := $(if $(traces), \
     $(sort $(foreach k,$(TRACE_KINDS),$(wildcard $(traces)/*.$(k) $(traces)/*.$(k).gz))), \
     $(wildcard bench/traces/*.trace.gz) $(GENERATED_TRACES))
 TRACE_BENCH_C := bench/trace_bench.c bench/run.c bench/report.c bench/export.c bench/csv.c bench/stats.c \
-    bench/workloads.c bench/peers.c bench/machine.c common/trace.c
+    bench/workloads.c bench/peers.c bench/typed.c bench/machine.c common/trace.c
 
 $(B)/traces/tracegen: bench/tracegen.c common/trace.c common/trace.h common/bits.h $(FLAGS_FILE)
 	@mkdir -p $(@D)

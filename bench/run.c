@@ -71,6 +71,14 @@ const char *signal_name(int number)
     }
 }
 
+void failure_mark(int status, char *mark, size_t bytes)
+{
+    if (WIFSIGNALED(status))
+        snprintf(mark, bytes, "%s", WTERMSIG(status) == SIGALRM ? "timeout" : signal_name(WTERMSIG(status)));
+    else
+        snprintf(mark, bytes, "exit %d", WEXITSTATUS(status));
+}
+
 void show_progress(double done, double seconds_left, const char *doing)
 {
     static double last_shown;

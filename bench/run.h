@@ -13,6 +13,9 @@ int run_program(char *const *argv, const char *library, unsigned seconds, char *
 /* "SEGV" for SIGSEGV. */
 const char *signal_name(int number);
 
+/* How a program failed, for a table: "timeout" after SIGALRM, "SEGV", "exit 3". Precondition: its status is not 0. */
+void failure_mark(int status, char *mark, size_t bytes);
+
 /* A bar with the time left and what is being done, on a terminal only; `done` is 0 to 1. */
 void show_progress(double done, double seconds_left, const char *doing);
 void clear_progress(void);

@@ -3,7 +3,8 @@
  *
  *     threads cell WORKLOAD THREADS MILLISECONDS
  *             one cell, over this process's malloc; prints: ok OPERATIONS NANOSECONDS
- *     threads --build=FOLDER --csv=FILE [--rounds=N] [--threads=N] [--milliseconds=N] [--peers=NAMES] STAGE...
+ *     threads --build=FOLDER --csv=FILE [--json=FILE] [--rounds=N] [--threads=N] [--milliseconds=N] [--peers=NAMES]
+ *             STAGE...
  *             the table, and a line of CSV for each sample
  *
  * The workloads are of the kinds that papers on allocators use; written anew, so not comparable with theirs:
@@ -19,6 +20,7 @@
 #define _GNU_SOURCE
 #include "bench.h"
 #include "run.h"
+#include "typed.h"
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -28,7 +30,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -235,8 +236,7 @@ static int run_cell(const char *kind, int threads, long milliseconds)
 /* ---- The rounds ---- */
 
 struct row {
-    char name[40];
-    char library[300]; /* "": the system's malloc, which is the first row */
+    struct preload over;
     double rates[KINDS][ROUNDS_MAX]; /* million operations per second; NaN: not measured */
     char failure[KINDS][16]; /* for the table; such a cell is not run again */
 };
@@ -261,8 +261,8 @@ static void measure(struct row *row, int kind, size_t round)
     unsigned limit = 60 + (unsigned)atoi(suite.milliseconds) / 1000;
     snprintf(name, sizeof name, "%s", kinds[kind].name);
     char *argv[] = {suite.program, (char *)"cell", name, suite.threads, suite.milliseconds, NULL};
-    int status =
-        run_program(argv, row->library[0] == '\0' ? NULL : row->library, limit, output, sizeof output);
+    int status = run_program(
+        argv, row->over.library[0] == '\0' ? NULL : row->over.library, limit, output, sizeof output);
     const char *result = strstr(output, "ok ");
     if (status == 0 && result != NULL && sscanf(result, "ok %llu %llu", &operations, &ns) == 2) {
         row->rates[kind][round] = (double)operations * 1e3 / (double)ns;
@@ -271,13 +271,10 @@ static void measure(struct row *row, int kind, size_t round)
     if (interrupted)
         return;
     char *failure = row->failure[kind];
-    if (WIFSIGNALED(status))
-        snprintf(failure, sizeof row->failure[kind], "%s",
-            WTERMSIG(status) == SIGALRM ? "timeout" : signal_name(WTERMSIG(status)));
-    else
-        snprintf(failure, sizeof row->failure[kind], "exit %d", WEXITSTATUS(status));
+    failure_mark(status, failure, sizeof row->failure[kind]);
     clear_progress();
-    fprintf(stderr, "%s over %s: %s %.*s\n", name, row->name, failure, (int)strcspn(output, "\n"), output);
+    fprintf(
+        stderr, "%s over %s: %s %.*s\n", name, row->over.name, failure, (int)strcspn(output, "\n"), output);
 }
 
 static void measure_rounds(void)
@@ -289,7 +286,7 @@ static void measure_rounds(void)
         int kind = (int)(cell / suite.row_count % KINDS);
         struct row *row = &suite.rows[(cell + round) % suite.row_count];
         double done = (double)cell / (double)cells;
-        show_progress(done, cell == 0 ? 0 : (seconds_now() - started) * (1 - done) / done, row->name);
+        show_progress(done, cell == 0 ? 0 : (seconds_now() - started) * (1 - done) / done, row->over.name);
         if (row->failure[kind][0] == '\0')
             measure(row, kind, round);
     }
@@ -325,12 +322,12 @@ static void print_table(void)
 {
     printf("Million operations per second, %s threads (median of %s%zu rounds; × is to %s, within a round)\n"
            "%-18s",
-        suite.threads, interrupted ? "up to " : "", suite.rounds, suite.rows[0].name, "");
+        suite.threads, interrupted ? "up to " : "", suite.rounds, suite.rows[0].over.name, "");
     for (int k = 0; k < KINDS; k++)
         printf("%12s %6s", kinds[k].name, "×");
     printf("\n");
     for (size_t i = 0; i < suite.row_count; i++) {
-        printf("%-18s", suite.rows[i].name);
+        printf("%-18s", suite.rows[i].over.name);
         for (int k = 0; k < KINDS; k++)
             print_cell(&suite.rows[i], k);
         printf("\n");
@@ -346,7 +343,7 @@ static void write_csv(void)
         for (int k = 0; k < KINDS; k++)
             for (size_t r = 0; r < suite.rounds; r++)
                 if (!isnan(suite.rows[i].rates[k][r]))
-                    fprintf(suite.out, "%s,%s,%zu,%s,%.0f\n", suite.rows[i].name, kinds[k].name, r + 1,
+                    fprintf(suite.out, "%s,%s,%zu,%s,%.0f\n", suite.rows[i].over.name, kinds[k].name, r + 1,
                         suite.threads, suite.rows[i].rates[k][r] * 1e6);
     if (fclose(suite.out) != 0 || rename(suite.csv_new, suite.csv) != 0) {
         fprintf(stderr, "csv=%s: %s\n", suite.csv, strerror(errno));
@@ -356,27 +353,10 @@ static void write_csv(void)
 
 /* ---- The command line ---- */
 
-/* Also a multiple of `least`: an even number if that is 2. */
-static long number(const char *name, const char *text, const char *kind, long least, long most, int example)
-{
-    char *end;
-    long n = strtol(text, &end, 10);
-    if (*end == '\0' && n >= least && n <= most && n % least == 0)
-        return n;
-    fprintf(stderr, "%s=%s is not %s from %ld to %ld; type for instance %s=%d\n", name, text, kind, least,
-        most, name, example);
-    exit(2);
-}
-
 static void add_row(const char *name, const char *library)
 {
-    if (suite.row_count == ALLOCATORS_MAX) {
-        fprintf(stderr, "more than %d allocators; name fewer with stages=\n", ALLOCATORS_MAX);
-        exit(2);
-    }
-    struct row *row = &suite.rows[suite.row_count++];
-    snprintf(row->name, sizeof row->name, "%s", name);
-    snprintf(row->library, sizeof row->library, "%s", library);
+    struct row *row = &suite.rows[suite.row_count];
+    row->over = next_preload(suite.row_count++, name, library);
     for (int k = 0; k < KINDS; k++)
         for (size_t r = 0; r < ROUNDS_MAX; r++)
             row->rates[k][r] = NAN;
@@ -384,25 +364,16 @@ static void add_row(const char *name, const char *library)
 
 static void add_peer(const struct peer *peer)
 {
-    char output[4096];
-    char *argv[] = {(char *)"/bin/true", NULL};
-    if (strcmp(peer->library, "system") == 0) {
-        fprintf(stderr, "%s is left out, since its malloc cannot be preloaded\n", peer->name);
-        return;
-    }
-    run_program(argv, peer->library, 10, output, sizeof output);
-    if (output[0] != '\0')
-        left_out(peer, output);
-    else
+    if (can_preload(peer))
         add_row(peer->name, peer->library);
 }
 
 static void options(int argc, char **argv)
 {
     static const struct option names[] = {{"build", required_argument, NULL, 'b'},
-        {"csv", required_argument, NULL, 'c'}, {"rounds", required_argument, NULL, 'r'},
-        {"threads", required_argument, NULL, 't'}, {"milliseconds", required_argument, NULL, 'm'},
-        {"peers", required_argument, NULL, 'p'}, {0}};
+        {"csv", required_argument, NULL, 'c'}, {"json", required_argument, NULL, 'j'},
+        {"rounds", required_argument, NULL, 'r'}, {"threads", required_argument, NULL, 't'},
+        {"milliseconds", required_argument, NULL, 'm'}, {"peers", required_argument, NULL, 'p'}, {0}};
     const char *peers = "";
     suite.program = argv[0];
     for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;)
@@ -413,15 +384,23 @@ static void options(int argc, char **argv)
         case 'c':
             suite.csv = optarg;
             break;
+        case 'j':
+            check_writable("json", optarg); /* bench writes it, with --rows */
+            break;
         case 'r':
-            suite.rounds = (size_t)number("rounds", optarg, "a number", 1, ROUNDS_MAX, 6);
+            suite.rounds = typed_number("rounds", optarg, ROUNDS_MAX, 6);
             break;
         case 't':
-            number("threads", optarg, "an even number", 2, THREADS_MAX, 2);
+            if (typed_number("threads", optarg, THREADS_MAX, 2) % 2 != 0) {
+                fprintf(stderr,
+                    "threads=%s is not an even number from 2 to %d; type for instance threads=2\n", optarg,
+                    THREADS_MAX);
+                exit(2);
+            }
             suite.threads = optarg;
             break;
         case 'm':
-            number("milliseconds", optarg, "a number", 1, 60000, 300);
+            typed_number("milliseconds", optarg, 60000, 300);
             suite.milliseconds = optarg;
             break;
         case 'p':

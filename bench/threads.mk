@@ -11,7 +11,7 @@ THREADS_JSON = $(or $(json),$(BENCH_DIR)/threads.json)
 
 .PHONY: bench-threads
 bench-threads: $(BENCH_DIR)/threads $(BENCH_DIR)/bench $(BENCHED_STAGES:%=$(B)/lib%.so) ## four workloads of several threads ([threads=2] [peers=all] [rounds=6] [milliseconds=300])
-	@status=0; $< --build=$(abspath $(B)) --csv='$(THREADS_CSV)' $(if $(rounds),--rounds='$(rounds)') \
+	@status=0; $< --build=$(abspath $(B)) --csv='$(THREADS_CSV)' --json='$(THREADS_JSON)' $(if $(rounds),--rounds='$(rounds)') \
 	    $(if $(threads),--threads='$(threads)') $(if $(milliseconds),--milliseconds='$(milliseconds)') \
 	    $(if $(peers),--peers='$(peers)') $(BENCHED_STAGES) || status=$$?; \
 	[ $$status = 2 ] || { $(BENCH_DIR)/bench --title=threads --rows='$(THREADS_CSV)' --json='$(THREADS_JSON)' \

@@ -10,10 +10,10 @@
 #define _GNU_SOURCE
 #include "bench.h"
 #include "bits.h"
-#include "csv.h"
 #include "run.h"
 #include "trace.h"
 #include "trace_cell.h"
+#include "typed.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -510,8 +510,7 @@ static void print_tables(void)
 static void print_csv_file(FILE *out)
 {
     fputs("trace,allocator,calls,peak_payload_bytes,rounds,mops,heap_bytes,utilisation,heap_is,failure,ratio,"
-          "ratio_low,"
-          "ratio_high\n",
+          "ratio_low,ratio_high\n",
         out);
     for (int t = 0; t < trace_count; t++)
         for (int i = 0; i < column_count; i++) {
@@ -657,15 +656,6 @@ static void add_peer(const struct peer *peer)
     column_count--;
 }
 
-static unsigned long number(const char *what, const char *text, unsigned long most)
-{
-    char *rest;
-    unsigned long n = strtoul(text, &rest, 10);
-    if (*rest != '\0' || n == 0 || n > most)
-        fail("%s=%s is not a number from 1 to %lu; type for instance %s=6", what, text, most, what);
-    return n;
-}
-
 /* Is this trace among the names that only= lists? Each name that is found is blotted out. */
 static bool is_chosen(char *only, const char *path)
 {
@@ -719,10 +709,10 @@ int main(int argc, char **argv)
             directory = optarg;
             break;
         case 'r':
-            rounds_wanted = number("rounds", optarg, ROUNDS_LIMIT);
+            rounds_wanted = typed_number("rounds", optarg, ROUNDS_LIMIT, 6);
             break;
         case 'l':
-            limit_seconds = (unsigned)number("limit", optarg, 3600);
+            limit_seconds = (unsigned)typed_number("limit", optarg, 3600, 6);
             break;
         case 'p':
             peer_names = optarg;

@@ -102,8 +102,7 @@ Test(goal_2, malloc_looks_at_free_blocks_only)
     must_malloc(100);
     lab_require(mm_counts.searched <= most,
         "the heap has %d used blocks and %zu free ones, and malloc(100) looked at %llu blocks: it must look "
-        "at free "
-        "blocks only; walk the free list, not the list of all blocks",
+        "at free blocks only; walk the free list, not the list of all blocks",
         USED + FREE, most, (unsigned long long)mm_counts.searched);
 }
 
@@ -154,36 +153,25 @@ Test(goal_4, malloc_looks_at_a_few_of_10000_free_blocks)
     }
     lab_require(worst <= FEW,
         "among %d free blocks of mixed sizes, malloc(%zu) looked at %llu: it must look at %d at most; go "
-        "straight to "
-        "the list of a size class in which every block fits",
+        "straight to the list of a size class in which every block fits",
         BLOCKS, worst_bytes, (unsigned long long)worst, FEW);
 }
 
-Test(goal_5, blocks_of_64_bytes_take_80)
+/* A hundred thousand blocks of 64 bytes: each takes so many bytes of the heap, but for `ends` in all. */
+static void expect_bytes_each(size_t each, size_t ends, const char *why)
 {
-    enum { BLOCKS = 100000, EACH = 80, ENDS = 4096 };
+    enum { BLOCKS = 100000 };
     for (int i = 0; i < BLOCKS; i++)
         must_malloc(64);
-    size_t most = (size_t)BLOCKS * EACH + ENDS;
-    lab_require(memory.bytes <= most,
-        "%d blocks of 64 bytes made a heap of %zu bytes, %.2f each: it must be %d each, and a page for the "
-        "heap's ends; "
-        "the header must shrink to 8 bytes",
-        BLOCKS, memory.bytes, (double)memory.bytes / BLOCKS, EACH);
+    lab_require(memory.bytes <= BLOCKS * each + ends,
+        "%d blocks of 64 bytes made a heap of %zu bytes, %.2f each: it must be %zu each, and %zu for both "
+        "ends; %s",
+        BLOCKS, memory.bytes, (double)memory.bytes / BLOCKS, each, ends, why);
 }
 
-Test(goal_6, blocks_of_64_bytes_take_64)
-{
-    enum { BLOCKS = 100000, EACH = 64, ENDS = 32768 };
-    for (int i = 0; i < BLOCKS; i++)
-        must_malloc(64);
-    size_t most = (size_t)BLOCKS * EACH + ENDS;
-    lab_require(memory.bytes <= most,
-        "%d blocks of 64 bytes made a heap of %zu bytes, %.2f each: it must be %d each, and what the last "
-        "slab "
-        "has left; small blocks have no header",
-        BLOCKS, memory.bytes, (double)memory.bytes / BLOCKS, EACH);
-}
+Test(goal_5, blocks_of_64_bytes_take_80) { expect_bytes_each(80, 4096, "the header must shrink to 8 bytes"); }
+
+Test(goal_6, blocks_of_64_bytes_take_64) { expect_bytes_each(64, 32768, "small blocks have no header"); }
 
 static void need_threads(void)
 {
@@ -224,8 +212,7 @@ Test(goal_6, threads_take_the_lock_once_in_a_hundred_calls)
     uint64_t calls = 2 * THREADS * PAIRS;
     lab_require(mm_counts.locks <= calls / 100,
         "%llu calls for small blocks took the lock %llu times: it must be once in a hundred at most; a "
-        "thread must "
-        "have blocks of its own at hand",
+        "thread must have blocks of its own at hand",
         (unsigned long long)calls, (unsigned long long)mm_counts.locks);
 }
 
@@ -279,8 +266,7 @@ Test(goal_6, what_another_thread_freed_is_used_again)
     size_t alive = (size_t)BATCH * BATCH_BLOCK;
     lab_require(memory.bytes <= 4 * alive,
         "of blocks that one thread allocates and another frees, %zu bytes are alive at a time, and the heap "
-        "grew to "
-        "%zu: it must be 4 times that at most; full lists must find their way from thread to thread",
+        "grew to %zu: it must be 4 times that at most; full lists must find their way from thread to thread",
         alive, memory.bytes);
 }
 
@@ -305,8 +291,7 @@ Test(goal_6, a_thread_that_ends_leaves_nothing_behind)
         in_threads(1, use_a_mebibyte, NULL);
     lab_require(memory.bytes == heap_bytes,
         "a thread used a mebibyte and ended, with a heap of %zu bytes; after 20 more, one after the other, "
-        "it is "
-        "%zu: a thread that ends must give back what it has at hand",
+        "it is %zu: a thread that ends must give back what it has at hand",
         heap_bytes, memory.bytes);
 }
 
@@ -351,7 +336,6 @@ Test(goal_6, memory_that_nobody_needs_goes_back_to_the_system)
         must_free(must_malloc(20000));
     lab_require(resident_bytes() <= BLOCKS * EACH / 8,
         "%d MiB were freed, and after %d calls that needed 20,000 bytes at a time, %zu bytes of the heap are "
-        "still "
-        "in memory: what is free for good must go back to the system",
+        "still in memory: what is free for good must go back to the system",
         BLOCKS, 2 * LATER, resident_bytes());
 }

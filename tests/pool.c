@@ -3,6 +3,7 @@
 #include "bits.h"
 #include "item_pool.h"
 #include "pattern.h"
+#include "used.h"
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -294,19 +295,6 @@ Test(item_pool, null_is_let_pass)
 }
 
 /* ---- Both, over a stage ---- */
-
-static bool visit_used(const struct mm_block *block, void *used)
-{
-    *(size_t *)used += block->state == MM_USED;
-    return true;
-}
-
-static size_t used_blocks(void)
-{
-    size_t used = 0;
-    mm_allocator.walk(visit_used, &used);
-    return used;
-}
 
 Test(pools, over_a_stage)
 {

@@ -6,6 +6,7 @@
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "lab.h"
+#include "used.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -76,19 +77,6 @@ static void expect_sound(const char *after)
 {
     struct mm_fault fault = mm_allocator.check();
     lab_require(fault.invariant == 0, "after %s: I%d is broken: %s", after, fault.invariant, fault.what);
-}
-
-static bool count_used(const struct mm_block *block, void *context)
-{
-    *(size_t *)context += block->state == MM_USED;
-    return true;
-}
-
-static size_t used_blocks(void)
-{
-    size_t used = 0;
-    mm_allocator.walk(count_used, &used);
-    return used;
 }
 
 /* ---- Double free ---- */

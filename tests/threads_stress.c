@@ -11,6 +11,7 @@
  */
 #define _DEFAULT_SOURCE /* setitimer */
 #include "front.h"
+#include "used.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -206,19 +207,6 @@ static void on_signal(int number)
 {
     (void)number;
     atomic_fetch_add(&signals, 1);
-}
-
-static bool visit_used(const struct mm_block *block, void *context)
-{
-    *(size_t *)context += block->state == MM_USED;
-    return true;
-}
-
-static size_t used_blocks(void)
-{
-    size_t used = 0;
-    mm_allocator.walk(visit_used, &used);
-    return used;
 }
 
 static void check_heap(void)

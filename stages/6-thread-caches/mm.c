@@ -102,6 +102,7 @@ static struct block none; /* ends each list of blocks; not marked, so that mallo
 
 static_assert(sizeof(struct cache) <= MEDIUM, "else a cache would be no small block");
 
+/* What unlock_heap() must undo: in the child of a fork there is one thread again, and the lock is taken. */
 static bool is_locked;
 
 static void lock_heap(void)
