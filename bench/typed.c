@@ -22,7 +22,8 @@ void check_writable(const char *what, const char *path)
     if (path == NULL)
         return;
     if (file == NULL) {
-        fprintf(stderr, "%s=%s: %s\n", what, path, strerror(errno));
+        fprintf(stderr, "%s=%s: %s; type %s= with the path of a file that can be written\n", what, path,
+            strerror(errno), what);
         exit(2);
     }
     fclose(file);

@@ -3,7 +3,7 @@
  * operation. Most mistakes in an allocator show within a few operations on a few blocks, if the sizes are
  * at the borders.
  *
- * Operations are malloc, calloc and free, and realloc to each size and to 0, on blocks of 5 sizes (see
+ * Operations are malloc, calloc and free, and realloc to each size and to 0, on blocks of 4 or 5 sizes (see
  * find_sizes()). Sequences that cannot differ from another one are left out:
  *   - An operation names a live block or, to allocate, the lowest free id: which ids blocks have is no
  *     matter.
@@ -27,7 +27,7 @@ enum { SIZES = 5, MAX_DEPTH = 10, DEFAULT_DEPTH = 6 };
 
 /* In shared memory: it tells how far the search was if it crashed. */
 struct search {
-    size_t sizes[SIZES];
+    size_t sizes[SIZES], size_count;
     size_t depth;
     size_t length; /* of the sequence that is being run */
     struct trace_op ops[MAX_DEPTH];
@@ -87,6 +87,9 @@ static void find_sizes(struct search *s)
         for (size_t bytes = s->sizes[2]; bytes < LARGEST_BIN && goes_to_bin(s, bytes); bytes += MM_ALIGNMENT)
             s->sizes[3] = bytes + MM_ALIGNMENT;
     s->sizes[4] = PAGE - header;
+    s->size_count = SIZES;
+    if (header == 0) /* small blocks are not split then: the third size is at no border */
+        s->sizes[2] = s->sizes[--s->size_count];
 }
 
 /* ---- The search ---- */
@@ -119,7 +122,7 @@ static bool explore(struct search *s, size_t at, unsigned live)
     uint32_t id = 0;
     while ((live >> id & 1) != 0)
         id++;
-    for (int i = 0; i < SIZES; i++) {
+    for (size_t i = 0; i < s->size_count; i++) {
         struct trace_op op = {.kind = TRACE_MALLOC, .slot = id, .bytes = s->sizes[i]};
         if (!run(s, at, op) || !explore(s, at + 1, live | 1U << id))
             return false;
@@ -137,7 +140,7 @@ static bool explore(struct search *s, size_t at, unsigned live)
         op.kind = TRACE_REALLOC;
         if (!run(s, at, op))
             return false;
-        for (int i = 0; i < SIZES; i++) {
+        for (size_t i = 0; i < s->size_count; i++) {
             op.bytes = s->sizes[i];
             if (!run(s, at, op) || !explore(s, at + 1, live))
                 return false;
@@ -210,7 +213,7 @@ int main(int argc, char **argv)
         all += s->sequences[length];
     printf("%s: all %llu sequences of up to %zu operations are good; sizes", stage_file,
         (unsigned long long)all, depth);
-    for (int i = 0; i < SIZES; i++)
+    for (size_t i = 0; i < s->size_count; i++)
         printf(" %zu", s->sizes[i]);
     printf("\n");
     return 0;

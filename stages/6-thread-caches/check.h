@@ -43,7 +43,7 @@ static struct mm_fault visit_class(unsigned size_class, list_visitor *visit, voi
 {
     struct mm_fault found = SOUND;
     for (unsigned i = 0; i < heap.depot_count[size_class] && found.invariant == 0; i++)
-        found = visit(heap.depot[size_class][i], size_class, context);
+        found = visit(depot[size_class][i], size_class, context);
     if (cache->small_end == 0)
         return found; /* this thread has no cache */
     const struct spares *spares = &cache->spares[size_class];

@@ -80,12 +80,13 @@ struct cache {
 
 static struct heap {
     struct unit *slabs[CLASSES]; /* those with blocks to give */
-    unsigned depot_count[CLASSES];
-    struct block *depot[CLASSES][DEPOT]; /* full magazines */
+    unsigned depot_count[CLASSES]; /* full magazines in the depot */
     struct cache *idle_caches; /* of threads that ended */
     size_t caches; /* of threads that run */
     bool has_key;
 } heap;
+
+static struct block *depot[CLASSES][DEPOT]; /* full magazines; apart, so that mm_init() need not clear them */
 
 /* For each unit: in which bin a block that starts there belongs, in bytes from the first bin. */
 static uint16_t bin_of_unit[UNITS];
@@ -281,7 +282,7 @@ static void depot_put(unsigned size_class, struct block *magazine)
     size_t room = DEPOT_BYTES / class_bytes(size_class) / (size_t)magazine_size(size_class);
     unsigned *count = &heap.depot_count[size_class];
     if (*count < room && *count < DEPOT)
-        heap.depot[size_class][(*count)++] = magazine;
+        depot[size_class][(*count)++] = magazine;
     else
         give_blocks(magazine);
 }
@@ -289,10 +290,16 @@ static void depot_put(unsigned size_class, struct block *magazine)
 static struct block *depot_take(unsigned size_class)
 {
     unsigned *count = &heap.depot_count[size_class];
-    return *count == 0 ? &none : heap.depot[size_class][--*count];
+    return *count == 0 ? &none : depot[size_class][--*count];
 }
 
 /* ---- Caches ---- */
+
+static void clear_bin(struct bin *bin, unsigned size_class)
+{
+    bin->head = &none;
+    bin->room = magazine_size(size_class);
+}
 
 /* Make a cache an empty one. */
 static void prepare(struct cache *c)
@@ -301,7 +308,8 @@ static void prepare(struct cache *c)
     c->small_end = SMALL + 1;
     c->bins[0].head = &none;
     for (unsigned size_class = 1; size_class < CLASSES; size_class++) {
-        c->bins[size_class] = (struct bin){&none, magazine_size(size_class), class_inverse(size_class)};
+        c->bins[size_class].inverse = class_inverse(size_class);
+        clear_bin(&c->bins[size_class], size_class);
         c->spares[size_class] = (struct spares){.fetch = 1};
     }
 }
@@ -310,12 +318,16 @@ static void prepare(struct cache *c)
 static void empty(struct cache *c)
 {
     for (unsigned size_class = 1; size_class < CLASSES; size_class++) {
+        struct bin *bin = &c->bins[size_class];
         struct spares *spares = &c->spares[size_class];
-        give_blocks(c->bins[size_class].head);
+        if (bin->head != &none) {
+            give_blocks(bin->head);
+            clear_bin(bin, size_class);
+        }
         while (spares->count > 0)
             depot_put(size_class, spares->full[--spares->count]);
+        spares->fetch = 1;
     }
-    prepare(c);
 }
 
 /* Coalesce all that waits, but for what other threads have at hand: nobody else may touch that. */
@@ -412,8 +424,7 @@ static void retire(unsigned size_class)
         depot_put(size_class, bin->head);
         unlock_heap();
     }
-    bin->head = &none;
-    bin->room = magazine_size(size_class);
+    clear_bin(bin, size_class);
 }
 
 /* ---- Large blocks ---- */
