@@ -78,6 +78,7 @@ struct mm_allocator {
     const char *name; /* the idea, as in the folder's name: "implicit-list" */
     int stage; /* 1 .. 6 */
     size_t header_bytes; /* metadata of a used block */
+    size_t least_listed; /* free blocks of fewer bytes are in no list; 0: all are */
     bool thread_safe; /* several threads may call it at once; else preload.c puts a lock around it */
     bool own_checks; /* malloc takes any size and free takes NULL: a short way need not check twice */
 

@@ -22,11 +22,13 @@
 enum {
     PAGE = 4096, /* the heap grows by no less */
     EDGE = 8, /* bytes left out at either end of the heap: blocks start at 8 modulo 16 */
+    /* A smaller rest is not cut off: it would have no room for links, and not be found again. */
+    MIN_REST = (sizeof(struct block) + MM_ALIGNMENT - 1) / MM_ALIGNMENT * MM_ALIGNMENT,
 };
 
 static_assert(HEADER % MM_ALIGNMENT == EDGE, "else a payload would not be aligned");
 static_assert(MIN_BLOCK % MM_ALIGNMENT == 0, "else the next payload would not be aligned");
-static_assert(MIN_BLOCK >= sizeof(struct block), "else the links of a free block would not fit");
+static_assert(MIN_BLOCK > HEADER, "else the smallest block would have no payload");
 
 /* ---- The seams: a stage defines these ---- */
 
@@ -135,10 +137,10 @@ static inline struct block *grow_heap(size_t bytes)
 
 /* ---- realloc and its kin ---- */
 
-/* Cut a used block down to `bytes` and release the rest, if the rest can be a block. */
+/* Cut a used block down to `bytes` and release the rest, if the rest can be found again. */
 static inline void trim(struct block *b, size_t bytes)
 {
-    if (block_size(b) - bytes >= MIN_BLOCK)
+    if (block_size(b) - bytes >= MIN_REST)
         release(split(b, bytes));
 }
 

@@ -38,6 +38,13 @@ static size_t min_block(void)
     return bytes;
 }
 
+/* The smallest rest of a block that is cut off. */
+static size_t min_rest(void)
+{
+    size_t bytes = min_block();
+    return bytes < mm_allocator.least_listed ? mm_allocator.least_listed : bytes;
+}
+
 /* ---- The four cases of merging ---- */
 
 Test(blocks, free_between_used_merges_with_none)
@@ -136,7 +143,7 @@ static void split_off(size_t rest, size_t least)
 
 Test(blocks, split_at_every_size)
 {
-    size_t least = min_block();
+    size_t least = min_rest();
     for (size_t rest = 0; rest <= 4 * least; rest += MM_ALIGNMENT)
         split_off(rest, least);
     for (size_t rest = 1024; rest < 1500; rest += 208)
@@ -251,7 +258,7 @@ Test(blocks, realloc_that_shrinks_merges_the_rest_with_the_block_after)
 
 Test(blocks, realloc_that_shrinks_by_little_keeps_the_block)
 {
-    size_t least = min_block(), n = neighbours(2, LAB_LARGE);
+    size_t least = min_rest(), n = neighbours(2, LAB_LARGE);
     for (size_t less = MM_ALIGNMENT; less < least; less += MM_ALIGNMENT) {
         lab_realloc(A, payload_of(n) - less);
         lab_expect("used %zu, used %zu", n, n);
@@ -283,7 +290,7 @@ Test(blocks, realloc_grows_into_the_block_after)
 
 Test(blocks, realloc_that_leaves_too_little_takes_the_whole_block_after)
 {
-    size_t least = min_block();
+    size_t least = min_rest();
     for (size_t rest = MM_ALIGNMENT; rest <= least; rest += MM_ALIGNMENT) {
         lab_begin();
         size_t n = neighbours(3, LAB_LARGE);
@@ -340,7 +347,7 @@ Test(blocks, realloc_that_needs_no_more_does_nothing)
 
 Test(blocks, aligned_alloc_frees_what_lies_around)
 {
-    size_t least = min_block();
+    size_t least = min_rest();
     for (size_t alignment = 32; alignment <= 4096; alignment *= 2) {
         for (size_t shift = 0; shift < 160; shift += 16) {
             lab_begin();

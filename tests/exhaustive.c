@@ -81,7 +81,8 @@ static void find_sizes(struct search *s)
     size_t header = mm_allocator.header_bytes, least = first_block().block_bytes;
     s->sizes[0] = least - header; /* fills the smallest block */
     s->sizes[1] = least - header + 1; /* needs the next larger one */
-    s->sizes[2] = 2 * least - header; /* can be split for the first, and just not for the second */
+    size_t rest = least < mm_allocator.least_listed ? mm_allocator.least_listed : least;
+    s->sizes[2] = least + rest - header; /* can be split for the first, and just not for the second */
     s->sizes[3] = USUAL_CLASS - header;
     if (goes_to_bin(s, 0)) /* then one in a block of the smallest size that goes to no bin */
         for (size_t bytes = s->sizes[2]; bytes < LARGEST_BIN && goes_to_bin(s, bytes); bytes += MM_ALIGNMENT)

@@ -157,21 +157,56 @@ Test(goal_4, malloc_looks_at_a_few_of_10000_free_blocks)
         BLOCKS, worst_bytes, (unsigned long long)worst, FEW);
 }
 
-/* A hundred thousand blocks of 64 bytes: each takes so many bytes of the heap, but for `ends` in all. */
-static void expect_bytes_each(size_t each, size_t ends, const char *why)
+/* A hundred thousand blocks: each takes so many bytes of the heap, but for `ends` in all. */
+static void expect_bytes_each(size_t payload, size_t each, size_t ends, const char *why)
 {
     enum { BLOCKS = 100000 };
     for (int i = 0; i < BLOCKS; i++)
-        must_malloc(64);
+        must_malloc(payload);
     lab_require(memory.bytes <= BLOCKS * each + ends,
-        "%d blocks of 64 bytes made a heap of %zu bytes, %.2f each: it must be %zu each, and %zu for both "
+        "%d blocks of %zu bytes made a heap of %zu bytes, %.2f each: it must be %zu each, and %zu for both "
         "ends; %s",
-        BLOCKS, memory.bytes, (double)memory.bytes / BLOCKS, each, ends, why);
+        BLOCKS, payload, memory.bytes, (double)memory.bytes / BLOCKS, each, ends, why);
 }
 
-Test(goal_5, blocks_of_64_bytes_take_80) { expect_bytes_each(80, 4096, "the header must shrink to 8 bytes"); }
+Test(goal_5, blocks_of_64_bytes_take_80)
+{
+    expect_bytes_each(64, 80, 4096, "the header must shrink to 8 bytes");
+}
 
-Test(goal_6, blocks_of_64_bytes_take_64) { expect_bytes_each(64, 32768, "small blocks have no header"); }
+Test(goal_5, blocks_of_8_bytes_take_16)
+{
+    expect_bytes_each(8, 16, 8192, "a free block of 16 bytes has its header and footer, and is in no list");
+}
+
+static bool count_waiting(const struct mm_block *block, void *context)
+{
+    *(size_t *)context += block->state == MM_QUICK ? block->block_bytes : 0;
+    return true;
+}
+
+Test(goal_5, little_waits_while_malloc_looks_for_a_large_block)
+{
+    enum { BLOCKS = 2000, MOST = 32768 };
+    static void *blocks[BLOCKS];
+    if (mm_allocator.header_bytes == 0)
+        cr_skip("without headers, small blocks are in no large one's way");
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = must_malloc(64);
+    must_malloc(64); /* keeps them apart from the heap's free end */
+    must_free(must_malloc(50000)); /* which has room enough */
+    for (int i = 0; i < BLOCKS; i++)
+        must_free(blocks[i]);
+    must_malloc(10000);
+    size_t waiting = 0;
+    mm_allocator.walk(count_waiting, &waiting);
+    lab_require(waiting <= MOST,
+        "while malloc(10000) looked for a block, %zu bytes waited unmerged in quick bins: "
+        "if more than %d do, merge them before a search for a block too large for the bins",
+        waiting, MOST);
+}
+
+Test(goal_6, blocks_of_64_bytes_take_64) { expect_bytes_each(64, 64, 32768, "small blocks have no header"); }
 
 static void need_threads(void)
 {

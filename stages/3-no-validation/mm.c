@@ -96,11 +96,10 @@ static struct block *split(struct block *b, size_t bytes)
 
 static struct block *append_block(size_t bytes)
 {
-    bool empty = memory.bytes == 0;
     char *grown = memory_grow(bytes);
     if (grown == NULL)
         return NULL;
-    struct block *b = (struct block *)(empty ? grown + EDGE : grown - EDGE);
+    struct block *b = (struct block *)(grown == memory.start ? grown + EDGE : grown - EDGE);
     *b = (struct block){.size = (size_t)((char *)heap_end() - (char *)b), .magic = MAGIC, .prev = heap.last};
     *(heap.last == NULL ? &heap.last : &heap.last->next) = b;
     heap.last = b;

@@ -1,10 +1,8 @@
 /*
  * Stage 5: compact boundary tags. Chapter: docs/stage-5.md
  *
- * Idea:  size and flags share one word of 8 bytes, for sizes are multiples of 16. The list of all blocks goes: the
- *        next block starts where this one ends. The block before must be found only if it is free, so only
- *        free blocks end in a footer, their size once more, and a flag in each header says whether there is one
- *        (Knuth's boundary tags, with the footer made optional).
+ * Idea:  size and flags share one word. The next block starts where this one ends; the one before is found if it is
+ *        free, by a flag here and its footer, its size once more (Knuth's boundary tags, with the footer optional).
  * Limit: one heap and one lock for all threads; memory never goes back to the system.
  * Next:  stage 6 gives each thread a cache of its own.
  *
@@ -12,7 +10,7 @@
  *       | size + flags | payload ...                               a used block
  *       | size + flags | next_free   | prev_free | ...    | size | a free block
  *
- * Changed: struct block and the functions that know its layout; mm_check.
+ * Changed: struct block and the functions that know its layout; MIN_BLOCK; heap.waiting; mm_check.
  */
 #include "mm.h"
 
@@ -27,7 +25,7 @@
  *   I3   every header is intact; here only the end marker's can be told: QUICK, of size 0
  *   I4   no two neighbours are both free
  *   I5   prev_block(next_block(b)) == b; here for a free b: its footer repeats its size
- *   I6   the free lists hold exactly the free blocks but the last: b->next_free->prev_free == b
+ *   I6   the free lists hold exactly the free blocks but the last and the smallest: b->next_free->prev_free == b
  *   I7   a free block is in the list of its own size class
  *   I8   a bit of the bitmap is set if and only if its list is not empty
  *   I9   the quick bins hold exactly the blocks marked QUICK, each in the bin of its size
@@ -41,7 +39,7 @@ struct block {
 
 enum {
     HEADER = offsetof(struct block, next_free),
-    MIN_BLOCK = 32, /* header, two links, footer */
+    MIN_BLOCK = 16, /* header, footer: without room for links, it is in no list while it is free */
     BINS = 128, /* quick bins, and classes of one size: of the sizes below BINS * 16 */
     CLASSES = 256, /* 128 more, 4 for each doubling */
     TRIES = 8, /* blocks of the request's own class that malloc looks at */
@@ -49,6 +47,7 @@ enum {
 
 static struct heap {
     struct block *lists[CLASSES], *bins[BINS]; /* the free lists and the quick bins */
+    size_t waiting; /* bytes in the quick bins */
     uint64_t non_empty[CLASSES / 64]; /* the bitmap of the free lists */
     struct block *top; /* the last block of the heap, while it is free: in no list, taken if no other fits */
 } heap;
@@ -117,14 +116,12 @@ static struct block *split(struct block *b, size_t bytes)
     return rest;
 }
 
-/* A used block of fresh memory, `bytes` more at the end of the heap; NULL: no memory. */
 static struct block *append_block(size_t bytes)
 {
-    bool empty = memory.bytes == 0;
     char *grown = memory_grow(bytes);
     if (grown == NULL)
         return NULL;
-    struct block *b = (struct block *)(empty ? grown + EDGE : grown - EDGE);
+    struct block *b = (struct block *)(grown == memory.start ? grown + EDGE : grown - EDGE);
     /* The block before is used: grow_heap() takes the last block if it is free. */
     b->header = (size_t)((char *)heap_end() - (char *)b) | USED | PREV_USED;
     after(b)->header = USED | PREV_USED | QUICK; /* the end marker; QUICK, so that nobody can free it */
@@ -147,6 +144,8 @@ static void list_insert(struct block *b)
         heap.top = b;
         return;
     }
+    if (block_size(b) == MIN_BLOCK)
+        return; /* it waits for a neighbour to be merged with */
     unsigned list = class_of(block_size(b));
     b->prev_free = NULL;
     b->next_free = heap.lists[list];
@@ -162,6 +161,8 @@ static inline struct block *list_remove(struct block *b)
         heap.top = NULL;
         return b;
     }
+    if (block_size(b) == MIN_BLOCK)
+        return b;
     unsigned list = class_of(block_size(b));
     *(b->prev_free != NULL ? &b->prev_free->next_free : &heap.lists[list]) = b->next_free;
     if (b->next_free != NULL)
@@ -222,6 +223,7 @@ static inline struct block *quick_take(size_t bytes, size_t most)
         struct block *b = heap.bins[bytes / MM_ALIGNMENT];
         if (b != NULL) {
             heap.bins[bytes / MM_ALIGNMENT] = b->next_free;
+            heap.waiting -= bytes;
             clear_quick(b);
             return b;
         }
@@ -235,6 +237,7 @@ static bool quick_put(struct block *b)
     size_t bin = block_size(b) / MM_ALIGNMENT;
     if (bin >= BINS || (after(b) == heap.top && heap.bins[bin] != NULL))
         return false;
+    heap.waiting += bin * MM_ALIGNMENT;
     set_quick(b);
     b->next_free = heap.bins[bin];
     heap.bins[bin] = b;
@@ -257,6 +260,8 @@ static struct block *take_block(size_t bytes)
     struct block *b = quick_take(bytes, bytes);
     if (b != NULL)
         return b;
+    if (bytes >= BINS * MM_ALIGNMENT && heap.waiting > 4 * PAGE)
+        reclaim(); /* merged they may fit, and small blocks in the way of large ones go */
     if ((b = find_fit(bytes)) != NULL)
         take_free(b);
     else if ((b = quick_take(bytes, SIZE_MAX)) == NULL)
@@ -282,7 +287,7 @@ static void mm_free(void *old)
 
 static struct mm_fault mm_check(void)
 {
-    size_t free_blocks = 0;
+    size_t free_blocks = 0, waiting = 0;
     struct block *before = NULL;
     for (struct block *b = first_block(); b != NULL; before = b, b = next_block(b)) {
         count(&mm_counts.validated, 1);
@@ -295,7 +300,9 @@ static struct mm_fault mm_check(void)
             return fault(4, b, "it and the block before it are both free: not coalesced");
         if (is_free(b) && *footer(b) != block_size(b))
             return fault(5, b, "its footer does not repeat its size");
-        free_blocks += (is_free(b) && b != heap.top) || block_state(b) == MM_QUICK;
+        bool listed = b != heap.top && block_size(b) != MIN_BLOCK;
+        free_blocks += (is_free(b) && listed) || block_state(b) == MM_QUICK;
+        waiting += block_state(b) == MM_QUICK ? block_size(b) : 0;
     }
     if (before != NULL && after(before)->header != (USED | QUICK | (is_free(before) ? 0 : PREV_USED)))
         return fault(3, after(before), "the end marker is damaged, or its PREV_USED flag is wrong");
@@ -318,6 +325,8 @@ static struct mm_fault mm_check(void)
                 return fault(9, b, "it does not belong in its quick bin");
     if (free_blocks != 0)
         return fault(6, heap_start(), "a free block is in no list");
+    if (waiting != heap.waiting)
+        return fault(9, heap_start(), "the bytes that wait in quick bins are counted wrong");
     return (struct mm_fault){0, 0, "sound"};
 }
 
@@ -335,6 +344,7 @@ const struct mm_allocator mm_allocator = {
     .name = "boundary-tags",
     .stage = 5,
     .header_bytes = HEADER,
+    .least_listed = MIN_REST,
     .detects_inside_block = false,
     .detects_damage = MM_VALIDATE,
     .init = mm_init,
