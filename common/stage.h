@@ -28,7 +28,8 @@ enum {
 
 static_assert(HEADER % MM_ALIGNMENT == EDGE, "else a payload would not be aligned");
 static_assert(MIN_BLOCK % MM_ALIGNMENT == 0, "else the next payload would not be aligned");
-static_assert(MIN_BLOCK > HEADER, "else the smallest block would have no payload");
+static_assert(MIN_BLOCK >= sizeof(struct block) || MIN_BLOCK >= 2 * HEADER,
+    "else the links of a free block would not fit, nor a footer like its header");
 
 /* ---- The seams: a stage defines these ---- */
 

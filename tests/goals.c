@@ -179,6 +179,24 @@ Test(goal_5, blocks_of_8_bytes_take_16)
     expect_bytes_each(8, 16, 8192, "a free block of 16 bytes has its header and footer, and is in no list");
 }
 
+/* Two free blocks of one size class, the larger freed last: a stack of free blocks has it first. */
+Test(goal_5, the_smaller_of_two_blocks_that_fit_is_taken)
+{
+    if (mm_allocator.header_bytes == 0)
+        cr_skip("without headers, free memory belongs to a size already");
+    void *small = must_malloc(4200), *between = must_malloc(1), *large = must_malloc(4600),
+         *last = must_malloc(1);
+    must_free(small);
+    must_free(large);
+    void *taken = must_malloc(4100);
+    lab_require(taken == small,
+        "of two free blocks for 4200 and 4600 bytes, malloc(4100) took %s: it must take the smaller, "
+        "so that the larger stays whole; look at a few more blocks of the class",
+        taken == large ? "the larger" : "neither");
+    must_free(between);
+    must_free(last);
+}
+
 static bool count_waiting(const struct mm_block *block, void *context)
 {
     *(size_t *)context += block->state == MM_QUICK ? block->block_bytes : 0;

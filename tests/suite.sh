@@ -18,7 +18,7 @@ printf '%s\n' "$@" | xargs -P "$(getconf _NPROCESSORS_ONLN)" -I '{}' sh -c '
 for stage; do
     log=$build/tests/$stage.log
     read -r status < "$build/tests/$stage.status"
-    number=${stage%%-*}
+    case $stage in [0-9]-*) number=${stage%%-*} ;; *) number=$stage ;; esac
     # A failure is all lines up to its [FAIL]; what a stage says on stderr stands among them.
     awk -v stage="$stage" -v shown="$shown" -v hint="make stage=$number test all=1" '
         BEGIN { steps = 50 } # of a failure that does not say

@@ -10,7 +10,7 @@
  *       | size + flags | payload ...                               a used block
  *       | size + flags | next_free   | prev_free | ...    | size | a free block
  *
- * Changed: struct block and the functions that know its layout; MIN_BLOCK; heap.waiting; mm_check.
+ * Changed: struct block and the functions that know its layout; MIN_BLOCK; find_fit; heap.waiting; mm_check.
  */
 #include "mm.h"
 
@@ -172,16 +172,21 @@ static inline struct block *list_remove(struct block *b)
     return b;
 }
 
-/* First fit among TRIES blocks of the request's own class; any block of a larger class; the top. O(1). */
+/* Best fit among TRIES blocks of the request's own class; any block of a larger class; the top. O(1). */
 static struct block *find_fit(size_t bytes)
 {
     unsigned list = class_of(bytes);
     struct block *b = heap.lists[list];
+    struct block *best = NULL;
     for (int tries = TRIES; b != NULL && tries != 0; b = b->next_free, tries--) {
         count(&mm_counts.searched, 1);
-        if (block_size(b) >= bytes)
+        if (block_size(b) == bytes)
             return b;
+        if (block_size(b) > bytes && (best == NULL || block_size(b) < block_size(best)))
+            best = b;
     }
+    if (best != NULL)
+        return best;
     count(&mm_counts.searched, 1);
     list = bit_next(heap.non_empty, CLASSES, list + 1);
     b = list < CLASSES ? heap.lists[list] : heap.top;
