@@ -30,7 +30,7 @@ start() {
 $mine/mm.c is yours: a copy of $source that calls itself stage $n. What now:
   1. read the chapter             docs/stage-$n.md
   2. say what you expect          make predict stage=$n
-  3. see what it cannot do yet    make stage=my$n test      (only the goal tests of stage $n fail)
+  3. see what it cannot do yet    make stage=my$n test      (the goal tests of stage $n fail)
   4. edit $mine/mm.c until that is green; make watch stage=my$n tests each time you save
   5. measure                      make stage=my$n bench
 Stuck? make hint stage=my$n. Where am I? make progress.
@@ -58,6 +58,10 @@ ask() {
     echo "$answer"
 }
 
+check_factor() {
+    echo "$1" | grep -Eq '^[0-9]+([.][0-9]+)?$' || die "predict: '$1' is not a factor; type one such as 5 or 1.5"
+}
+
 predict() {
     n=$1 seq=${2:-} mean=${3:-}
     folder_of "$n" > /dev/null || [ -d "stages/my$n" ] || die "predict: there is no stage $n"
@@ -66,11 +70,11 @@ predict() {
         [ -t 0 ] || die "predict: nobody to ask; type make predict stage=$n seq=5 mean=2"
         echo "How many times faster than stage $((n - 1)) will stage $n be? (2 is twice as fast, 1 no faster.)" >&2
         seq=$(ask "on sequential small allocations?")
+        check_factor "$seq"
         mean=$(ask "over all seven workloads?")
     fi
-    for factor in "$seq" "$mean"; do
-        echo "$factor" | grep -Eq '^[0-9]+([.][0-9]+)?$' || die "predict: '$factor' is not a factor; type one such as 5 or 1.5"
-    done
+    check_factor "$seq"
+    check_factor "$mean"
     printf '%s seq %s\n%s mean %s\n' "$n" "$seq" "$n" "$mean" >> $predictions
     echo "Kept in $predictions. Now measure: make stage=my$n bench (or stage=$n); make progress compares."
 }
@@ -108,6 +112,7 @@ progress() {
             : "${next:=make stage=$name test, then edit $file}"
         fi
         echo "stage $n  $name  $state"
+        [ "$n" -gt 1 ] || continue # there is none before it to be faster than
         for workload in seq mean; do
             guess=$(awk -v n="$n" -v w=$workload '$1 == n && $2 == w { g = $3 } END { print g }' $predictions 2> /dev/null)
             before=$(basename "$(folder_of $((n - 1)))")
