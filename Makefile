@@ -143,6 +143,11 @@ PACKAGES := libcriterion-dev pkg-config lcov clang clang-format valgrind gdb jq 
 setup: ## install what the tests and reports need (sudo only if you are not root)
 	@tests/setup.sh $(PACKAGES)
 
+# python3, valgrind: what a target cannot do without, for targets to name behind a |
+.PHONY: needs-python3 needs-valgrind
+needs-python3 needs-valgrind: needs-%:
+	@command -v $* > /dev/null || { echo "this needs $*; make setup installs it" >&2; exit 1; }
+
 ##@ Housekeeping
 
 .PHONY: clean

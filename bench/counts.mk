@@ -30,7 +30,7 @@ bench-counts: $(BENCH_DIR)/bench $(COUNTED:%=$(B)/count/%/counts) ## blocks visi
 	@TABLES=1 $(SUITE_ENV) sh bench/counts.sh $(B) counts '$(or $(csv),$(BENCH_DIR)/counts.csv)' $(COUNTED)
 
 .PHONY: bench-instructions
-bench-instructions: $(INSTRUCTIONS_PARTS) ## instructions per call, under valgrind
+bench-instructions: $(INSTRUCTIONS_PARTS) | needs-valgrind ## instructions per call, under valgrind
 	@TABLES=1 BUILT_BY='$(BUILT_BY)' $(SUITE_ENV) \
 	    sh bench/counts.sh $(B) instructions '$(or $(csv),$(BENCH_DIR)/instructions.csv)' $(COUNTED_FOR_INSTRUCTIONS)
 

@@ -27,17 +27,17 @@ count: ## [stage=N] workload=NAME or trace=FILE: blocks visited, splits, merges:
 	@for s in $(SELECTED); do $(B)/count/$$s/count $(if $(trace),trace '$(trace)',workload '$(workload)') || exit 1; done
 
 .PHONY: docs-refresh
-docs-refresh: ## bring the code and the output that the docs quote up to date
+docs-refresh: | needs-python3 ## bring the code and the output that the docs quote up to date
 	docs/img/draw.py
 	B='$(B)' docs/refresh
 
 .PHONY: docs-measure
-docs-measure: ## measure anew what the docs show of times, with machine and date: [page=docs/FILE.md]
+docs-measure: | needs-python3 ## measure anew what the docs show of times, with machine and date: [page=docs/FILE.md]
 	B='$(B)' docs/refresh --measure $(page)
 
 CHECKS += docs-check
 .PHONY: docs-check
-docs-check: ## fail if a quote drifted, or if the docs name a file, heading or target that is not there
+docs-check: | needs-python3 ## fail if a quote drifted, or if the docs name a file, heading or target that is not there
 	@docs/img/draw.py --check
 	@B='$(B)' docs/refresh --check
 

@@ -6,11 +6,11 @@ MUTANTS = $(MAKE) -s --no-print-directory stage= $(REFERENCE:%=$(B)/tests/%) && 
     tests/mutants/run.py --build $(B)/mutants --commands $(B)/mutants/commands $(if $(jobs),--jobs $(jobs))
 
 .PHONY: mutants
-mutants: ## [stage=N] [only=NAME]: the suite on each broken allocator of tests/mutants/
+mutants: | needs-python3 ## [stage=N] [only=NAME]: the suite on each broken allocator of tests/mutants/
 	@$(MUTANTS) --stage '$(stage)' --only '$(only)'
 
 .PHONY: mutant
-mutant: ## name=NAME [stage=N] [only='blocks/*'] [first=1]: what `make test` says of one of them
+mutant: | needs-python3 ## name=NAME [stage=N] [only='blocks/*'] [first=1]: what `make test` says of one of them
 	@$(if $(name),,$(error mutant needs a name: make mutant name=NAME, NAME from tests/mutants/*.mutants))$(MUTANTS) --stage '$(stage)' --show '$(name)' $(if $(first),--first)
 
 CHECKS += check-mutants
