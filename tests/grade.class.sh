@@ -30,7 +30,7 @@ bar=
 started=$(date +%s)
 # shellcheck disable=SC2086 # options
 parallel --will-cite $bar ${jobs:+--jobs "$jobs"} ${parallel:-} --workdir "$PWD" --colsep '\t' --joblog "$out/jobs.txt" \
-    tests/grade.py one --quiet --kit "$kit" --stage "$stage" --seconds "${seconds:-300}" --out "$out"/{1}.json {2} :::: "$list"
+    tests/grade.py one --quiet --kit "$kit" --stage "$stage" --seconds "${seconds:-120}" --out "$out"/{1}.json {2} :::: "$list"
 failed=$?
 [ $failed -eq 0 ] || echo "grade-class: $failed graders failed; see $out/jobs.txt" >&2
 cut -f 1 "$list" | sed "s|.*|$out/&.json|" | tr '\n' '\0' | xargs -0 tests/grade.py table --csv "$out/grades.csv" &&

@@ -32,17 +32,25 @@ GRADE_FORMATS := gradescope autolab junit text
 grade_format = $(if $(format),$(or $(filter $(GRADE_FORMATS),$(format)),$(error format=$(format) does not exist; pick one of: $(GRADE_FORMATS))))
 GRADE_ONE = tests/grade.py one --kit $(GRADE_KIT) $(if $(seconds),--seconds $(seconds)) $(if $(grade_format),--format $(grade_format))
 
+# The capstone has no points: no two of them are alike in what they look at. Its goals are measured.
+GRADED = $(filter-out 6-%,$(REFERENCE))
+graded = $(if $(filter 6,$(1)),$(error stage 6 is not graded by points; make stage=6 test and make stage=6 bench show its goals))
+
 # Without out=, plain text on the screen.
 .PHONY: grade
 grade: grade-kit ## stage=my3 [out=results.json] [format=autolab|junit|text]: points from tests and counted work
-	@$(need_stage)$(GRADE_ONE) --stage $(NUMBER) $(if $(out),--out '$(out)',$(if $(format),,--format text)) stages/$(SELECTED)/mm.c
+	@$(need_stage)$(call graded,$(NUMBER))$(GRADE_ONE) --stage $(NUMBER) $(if $(out),--out '$(out)',$(if $(format),,--format text)) stages/$(SELECTED)/mm.c
 
 .PHONY: grade-class
 grade-class: grade-kit ## submissions=DIR number=3 [out=DIR] [jobs=N]: DIR/NAME/mm.c or DIR/NAME.c, each in a box
-	@kit='$(GRADE_KIT)' out='$(or $(out),$(B)/grades)' jobs='$(jobs)' seconds='$(seconds)' parallel='$(parallel)' \
+	@$(call graded,$(number))kit='$(GRADE_KIT)' out='$(or $(out),$(B)/grades)' jobs='$(jobs)' seconds='$(seconds)' parallel='$(parallel)' \
 	    tests/grade.class.sh '$(submissions)' '$(number)'
 
 .PHONY: test-grade
 test-grade: grade-kit ## the finished stages get all points; hostile submissions get their due, and no more
-	@tests/grade.test.sh $(GRADE_KIT) $(REFERENCE)
-# Not among the checks: it takes minutes.
+	@tests/grade.test.sh $(GRADE_KIT) $(GRADED)
+# Not among the checks as a whole: it takes minutes.
+CHECKS += check-grade
+.PHONY: check-grade
+check-grade: grade-kit
+	@finished_only=1 tests/grade.test.sh $(GRADE_KIT) $(GRADED)

@@ -353,7 +353,7 @@ def main():
     one.add_argument("--stage", type=int, required=True)
     one.add_argument("--format", choices=FORMATS, default="gradescope")
     one.add_argument("--out", default="-")
-    one.add_argument("--seconds", type=int, default=300)
+    one.add_argument("--seconds", type=int, default=120)
     one.add_argument("--quiet", action="store_true")
     one.add_argument("source", type=Path)
     one.set_defaults(run=command_one)
