@@ -13,7 +13,9 @@
  *   threadtest  each thread allocates 10,000 blocks of 64 bytes and frees them, again and again
  *               (Berger, McKinley, Blumofe and Wilson, "Hoard", ASPLOS 2000)
  *   prodcons    half of the threads allocate blocks, the other half free them
- *   crossfree   each thread allocates 1,000 blocks, and frees those that the thread beside it allocated
+ *   crossfree   each thread allocates blocks, and frees those that the thread beside it allocated
+ * In the last two, up to 8 batches of 1,000 blocks are on their way, so that no thread waits for each batch: else
+ * the figure would tell how long the system takes to wake one up.
  *
  * A malloc and a free are one operation each. The time is that on the wall: the threads run side by side.
  */
@@ -21,10 +23,12 @@
 #include "bench.h"
 #include "run.h"
 #include "typed.h"
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -33,11 +37,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 64, BATCH = 1000, LARSON_SLOTS = 1000, LARSON_STEPS = 100000, TEST_BLOCKS = 10000 };
+enum {
+    THREADS_MAX = 64,
+    BATCH = 1000,
+    RING = 8,
+    LARSON_SLOTS = 1000,
+    LARSON_STEPS = 100000,
+    TEST_BLOCKS = 10000
+};
 
 static atomic_bool stopping;
-
-static void nap(long nanoseconds) { nanosleep(&(struct timespec){0, nanoseconds}, NULL); }
 
 /* xorshift64: Marsaglia, "Xorshift RNGs", 2003. */
 static inline uint32_t next_random(uint64_t *state)
@@ -62,10 +71,12 @@ struct worker {
     int number;
     uint64_t random;
     uint64_t operations;
-    struct worker *partner; /* prodcons: who frees what this one allocates; crossfree: the thread beside */
-    _Atomic(void **) mail; /* a batch for this one to free; NULL: the last one is done */
-    void *slots[TEST_BLOCKS];
+    struct worker *partner; /* prodcons, crossfree: who frees what this one allocates */
+    void *slots[TEST_BLOCKS]; /* prodcons, crossfree: a ring of batches */
+    _Alignas(64) atomic_uint posted; /* batches for the partner to free; */
+    _Alignas(64) atomic_uint freed; /* of which it has freed so many */
 };
+static_assert(RING * BATCH <= TEST_BLOCKS, "else the ring has no room");
 
 /* ---- The workloads ---- */
 
@@ -107,86 +118,54 @@ static void *threadtest(void *argument)
     return NULL;
 }
 
-/* Wait until the mailbox is empty, put the batch in. No: the end has come. */
-static bool post(struct worker *to, void **batch)
+/* A batch for the partner to free. No: the ring is full. */
+static bool allocate_batch(struct worker *w)
 {
-    for (unsigned spins = 0; atomic_load_explicit(&to->mail, memory_order_acquire) != NULL; spins++) {
-        if (atomic_load_explicit(&stopping, memory_order_relaxed))
-            return false;
-        if (spins % 1024 == 1023)
-            nap(1000);
-    }
-    atomic_store_explicit(&to->mail, batch, memory_order_release);
+    unsigned posted = atomic_load_explicit(&w->posted, memory_order_relaxed);
+    if (posted - atomic_load_explicit(&w->freed, memory_order_acquire) == RING)
+        return false;
+    for (void **slot = w->slots + posted % RING * BATCH, **end = slot + BATCH; slot < end; slot++)
+        *slot = touched(malloc(16 + next_random(&w->random) % 241));
+    w->operations += BATCH;
+    atomic_store_explicit(&w->posted, posted + 1, memory_order_release);
     return true;
 }
 
-static void **receive(struct worker *w)
+/* A batch that the partner allocated. No: there is none. */
+static bool free_batch(struct worker *w)
 {
-    void **batch;
-    for (unsigned spins = 0; (batch = atomic_load_explicit(&w->mail, memory_order_acquire)) == NULL;
-         spins++) {
-        if (atomic_load_explicit(&stopping, memory_order_relaxed))
-            return NULL;
-        if (spins % 1024 == 1023)
-            nap(1000);
-    }
-    return batch;
-}
-
-static void allocate_batch(struct worker *w, void **batch)
-{
-    for (int i = 0; i < BATCH; i++)
-        batch[i] = touched(malloc(16 + next_random(&w->random) % 241));
+    struct worker *from = w->partner;
+    unsigned freed = atomic_load_explicit(&from->freed, memory_order_relaxed);
+    if (freed == atomic_load_explicit(&from->posted, memory_order_acquire))
+        return false;
+    for (void **slot = from->slots + freed % RING * BATCH, **end = slot + BATCH; slot < end; slot++)
+        free(*slot);
     w->operations += BATCH;
+    atomic_store_explicit(&from->freed, freed + 1, memory_order_release);
+    return true;
 }
 
-static void free_batch(struct worker *w, void **batch)
+static void pass_batches(struct worker *w, bool allocates, bool frees)
 {
-    for (int i = 0; i < BATCH; i++)
-        free(batch[i]);
-    w->operations += BATCH;
-}
-
-/* Two batches: one is filled while the other is freed. */
-static void *produce(void *argument)
-{
-    struct worker *w = argument;
-    for (int turn = 0;; turn ^= 1) {
-        allocate_batch(w, w->slots + turn * BATCH);
-        if (!post(w->partner, w->slots + turn * BATCH))
-            return NULL;
+    for (unsigned idle = 0; !atomic_load_explicit(&stopping, memory_order_relaxed);) {
+        bool allocated = allocates && allocate_batch(w), freed = frees && free_batch(w);
+        idle = allocated || freed ? 0 : idle + 1;
+        if (idle % 1024 == 1023)
+            sched_yield(); /* if there are more threads than processors */
     }
-}
-
-static void *consume(void *argument)
-{
-    struct worker *w = argument;
-    for (void **batch; (batch = receive(w)) != NULL;) {
-        free_batch(w, batch);
-        atomic_store_explicit(&w->mail, NULL, memory_order_release);
-    }
-    return NULL;
 }
 
 static void *prodcons(void *argument)
 {
     struct worker *w = argument;
-    return w->number % 2 == 0 ? produce(w) : consume(w);
+    pass_batches(w, w->number % 2 == 0, w->number % 2 != 0);
+    return NULL;
 }
 
 static void *crossfree(void *argument)
 {
-    struct worker *w = argument;
-    for (int turn = 0;; turn ^= 1) {
-        allocate_batch(w, w->slots + turn * BATCH);
-        if (!post(w->partner, w->slots + turn * BATCH))
-            return NULL;
-        void **batch = receive(w);
-        if (batch == NULL)
-            return NULL;
-        free_batch(w, batch);
-        atomic_store_explicit(&w->mail, NULL, memory_order_release);
-    }
+    pass_batches(argument, true, true);
+    return NULL;
 }
 
 static const struct {
