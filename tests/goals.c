@@ -269,6 +269,38 @@ Test(goal_6, threads_take_the_lock_once_in_a_hundred_calls)
         (unsigned long long)calls, (unsigned long long)mm_counts.locks);
 }
 
+enum { FIRST = 8192, MORE = 128, ROUNDS = 48, ALL = FIRST + ROUNDS * MORE };
+
+/* Half a mebibyte of small blocks is allocated, then freed, and so on; each time some more than were freed before. */
+static void *malloc_all_and_free_all(void *unused)
+{
+    void **blocks = must_malloc(ALL * sizeof *blocks);
+    for (int all = FIRST; all < ALL; all += MORE) {
+        for (int i = 0; i < all; i++)
+            blocks[i] = front_malloc(&mm_allocator, 64);
+        for (int i = 0; i < all; i++)
+            front_free(&mm_allocator, blocks[i]);
+    }
+    front_free(&mm_allocator, blocks);
+    return unused;
+}
+
+Test(goal_6, what_a_thread_freed_it_has_at_hand_again)
+{
+    enum { THREADS = 2 };
+    need_threads();
+    mm_counts.locks = 0;
+    in_threads(THREADS, malloc_all_and_free_all, NULL);
+    uint64_t calls = (uint64_t)THREADS * ROUNDS * (FIRST + ALL);
+    lab_require(mm_counts.locks <= calls / 1000,
+        "each of %d threads allocated %d or more blocks of 64 bytes and freed them, %d times: %llu calls "
+        "took the "
+        "lock %llu times; it must be once in a thousand at most: a thread that allocates again what it freed "
+        "may "
+        "keep a mebibyte of it, or else blocks go from one processor to the other",
+        THREADS, FIRST, ROUNDS, (unsigned long long)calls, (unsigned long long)mm_counts.locks);
+}
+
 /* ---- Blocks that one thread allocates and another frees ---- */
 
 enum { BATCH = 1000, BATCHES = 200, BATCH_BLOCK = 128 };
@@ -276,6 +308,7 @@ enum { BATCH = 1000, BATCHES = 200, BATCH_BLOCK = 128 };
 static struct {
     atomic_int turn; /* even: the producer's */
     void *blocks[BATCH];
+    size_t own; /* bytes that the consumer allocates for itself at first, and keeps */
 } post;
 
 static void await_turn(int turn)
@@ -297,6 +330,8 @@ static void *produce(void *unused)
 
 static void *consume(void *unused)
 {
+    for (size_t own = 0; own < post.own; own += BATCH_BLOCK)
+        front_malloc(&mm_allocator, BATCH_BLOCK);
     for (int batch = 0; batch < BATCHES; batch++) {
         await_turn(2 * batch + 1);
         for (int i = 0; i < BATCH; i++)
@@ -321,6 +356,21 @@ Test(goal_6, what_another_thread_freed_is_used_again)
         "of blocks that one thread allocates and another frees, %zu bytes are alive at a time, and the heap "
         "grew to %zu: it must be 4 times that at most; full lists must find their way from thread to thread",
         alive, memory.bytes);
+}
+
+Test(goal_6, what_a_thread_keeps_has_a_limit)
+{
+    enum { OWN = 3 << 20, KEPT = 3 << 19 };
+    need_threads();
+    atomic_int started = 0;
+    post.own = OWN;
+    in_threads(2, produce_or_consume, &started);
+    size_t alive = (size_t)BATCH * BATCH_BLOCK;
+    lab_require(memory.bytes <= OWN + KEPT + 4 * alive,
+        "a thread has %d bytes of its own, and frees blocks that another allocates, of which %zu bytes are "
+        "alive "
+        "at a time; the heap grew to %zu: of the blocks that it frees it may keep %d bytes",
+        OWN, alive, memory.bytes, KEPT);
 }
 
 /* Allocates a mebibyte, frees it, and ends. */

@@ -13,7 +13,8 @@
  *   I6   the lists of runs hold exactly the free runs, linked both ways
  *   I7   a free run is in the list of its size
  *   I8   a bit of the bitmap is set if and only if its list is not empty
- *   I9   bins, spares, depots and slabs hold exactly the marked blocks, each where its class belongs
+ *   I9   bins, depot and slabs hold exactly the marked blocks, each where its class belongs; a bin as many as its
+ *        room says
  *   I11  a slab is in the list of its class if and only if it has a block to give
  *   I12  a slab's `used` counts its blocks that it does not hold itself
  */
@@ -46,9 +47,6 @@ static struct mm_fault visit_class(unsigned size_class, list_visitor *visit, voi
         found = visit(depot[size_class][i], size_class, context);
     if (cache->small_end == 0)
         return found; /* this thread has no cache */
-    const struct spares *spares = &cache->spares[size_class];
-    for (unsigned i = 0; i < spares->count && found.invariant == 0; i++)
-        found = visit(spares->full[i], size_class, context);
     return found.invariant == 0 ? visit(cache->bins[size_class].head, size_class, context) : found;
 }
 
@@ -154,6 +152,17 @@ static struct mm_fault check_unit_lists(struct tally *tally)
                                     : fault(11, runs.start, "a slab with blocks to give is in no list");
 }
 
+/* Precondition: its list was checked. */
+static struct mm_fault check_room(unsigned size_class)
+{
+    const struct bin *bin = &cache->bins[size_class];
+    int32_t room = magazine_size(size_class) + cache->limits[size_class].grown;
+    for (const struct block *b = bin->head; b != &none; b = b->next)
+        room--;
+    return room == bin->room ? SOUND
+                             : fault(9, bin->head, "its list is longer or shorter than the bin's room says");
+}
+
 static struct mm_fault mm_check(void)
 {
     struct tally tally = {0};
@@ -162,6 +171,9 @@ static struct mm_fault mm_check(void)
         found = check_unit_lists(&tally);
     if (found.invariant == 0)
         found = visit_lists(check_list, &tally);
+    for (unsigned size_class = 1; size_class < CLASSES && cache->small_end != 0 && found.invariant == 0;
+         size_class++)
+        found = check_room(size_class);
     bool sees_all = heap.caches == (size_t)(cache->small_end != 0); /* no thread but this has any at hand */
     if (found.invariant == 0 && sees_all && tally.listed != tally.marked)
         found = fault(9, runs.start, "a free block is in no list");

@@ -3,10 +3,11 @@
  *
  * Idea:  small blocks have no header. A slab, 16 KiB of the heap, is cut into blocks of one size class, so that an
  *        address tells the size. Each thread keeps lists of free blocks of its own: malloc and free of a small
- *        block need no lock and no atomic operation. A full list (a magazine) goes as a whole to a depot that all
- *        threads share, whoever allocated its blocks. Only when the depot is full, or the heap is about to grow,
- *        are blocks sorted back into their slabs, and slabs coalesced. Large blocks are runs of whole units of
- *        16 KiB, by best fit (runs.h). Units that nobody needed for a while go back to the system.
+ *        block need no lock and no atomic operation. What is more than a thread may keep goes as a whole list (a
+ *        magazine) to a depot that all threads share, whoever allocated its blocks. Only when the depot is full,
+ *        or the heap is about to grow, are blocks sorted back into their slabs, and slabs coalesced. Large blocks
+ *        are runs of whole units of 16 KiB, by best fit (runs.h). Units that nobody needed for a while go back to
+ *        the system.
  * Limit: one lock for all that threads share; a slab with one used block of 16 bytes is of no use to other sizes.
  *
  *     heap   | slab: blocks of one size | large block | free run | slab ...
@@ -16,9 +17,9 @@
  *            | payload ... |          a used block
  *            | mark | next | ...      a free block in a list
  *
- *     malloc <- bin <- spares <- depot <- slabs <- free runs <- system
- *     free   -> bin -> spares -> depot -> slabs -> free runs -> system
- *              ( one thread's )( shared: with the lock                )
+ *     malloc <- bin    <-   depot <- slabs <- free runs <- system
+ *     free   -> bin    ->   depot -> slabs -> free runs -> system
+ *         (a thread's)    (shared: with the lock                )
  *
  * The steps, and where they are from:
  *   1. a slab holds blocks of one size (Bonwick, "The slab allocator", USENIX 1994)
@@ -54,13 +55,13 @@ enum {
     CLASSES = SMALL_CLASSES + 4 * 8 + 1, /* and class 0, of no blocks */
     LARGE_CLASS = CLASSES, /* stands for large blocks where a class is expected */
     MAGAZINE_BYTES = 8192, /* but 4 to 128 blocks */
-    SPARES = 4, /* full magazines of a small class that a thread keeps */
+    KEEP_BYTES = 1 << 20, /* that a thread may keep beyond a magazine of each class */
     DEPOT = 256, /* full magazines of a class that all threads share, at most; */
     DEPOT_BYTES = 1 << 21, /* and so many bytes */
     FETCH_BYTES = 4096, /* to take from slabs at a time, at most: memory is not touched before its time */
 };
 
-/* The free blocks of one class that a thread has at hand: a magazine that is not full. */
+/* The free blocks of one class that a thread has at hand: a magazine at most, or more where the bin has grown. */
 struct bin {
     struct block *head;
     int32_t room; /* blocks that it can still take */
@@ -70,11 +71,13 @@ struct bin {
 struct cache {
     struct bin bins[LARGE_CLASS + 1]; /* no block belongs in the first and the last */
     size_t small_end; /* SMALL + 1: what bins[] can be asked for directly; 0: nothing */
-    struct spares {
-        struct block *full[SPARES];
-        unsigned count;
+    size_t
+        fetched; /* bytes that the thread got from others or from slabs, up to KEEP_BYTES: so much it may keep */
+    size_t grown; /* bytes of it that bins hold beyond a magazine, at most */
+    struct {
+        int32_t grown; /* blocks that the bin may hold beyond a magazine */
         int32_t fetch; /* blocks to take from slabs the next time */
-    } spares[CLASSES];
+    } limits[CLASSES];
     struct cache *next; /* in heap.idle_caches */
 };
 
@@ -310,8 +313,27 @@ static void prepare(struct cache *c)
     for (unsigned size_class = 1; size_class < CLASSES; size_class++) {
         c->bins[size_class].inverse = class_inverse(size_class);
         clear_bin(&c->bins[size_class], size_class);
-        c->spares[size_class] = (struct spares){.fetch = 1};
+        c->limits[size_class].fetch = 1;
     }
+}
+
+/* Cut a magazine off a bin. Precondition: the bin holds so many blocks. */
+static struct block *cut_magazine(struct bin *bin, int32_t size)
+{
+    struct block *magazine = bin->head, *last = magazine;
+    while (--size > 0)
+        last = last->next;
+    bin->head = last->next;
+    link_to(last, &none);
+    return magazine;
+}
+
+/* An empty bin holds no more than a magazine again. */
+static void shrink_bin(struct cache *c, unsigned size_class)
+{
+    c->grown -= (size_t)c->limits[size_class].grown * class_bytes(size_class);
+    c->limits[size_class].grown = 0;
+    clear_bin(&c->bins[size_class], size_class);
 }
 
 /* All blocks of a cache go to the depot, or to their slabs. */
@@ -319,14 +341,12 @@ static void empty(struct cache *c)
 {
     for (unsigned size_class = 1; size_class < CLASSES; size_class++) {
         struct bin *bin = &c->bins[size_class];
-        struct spares *spares = &c->spares[size_class];
-        if (bin->head != &none) {
-            give_blocks(bin->head);
-            clear_bin(bin, size_class);
-        }
-        while (spares->count > 0)
-            depot_put(size_class, spares->full[--spares->count]);
-        spares->fetch = 1;
+        int32_t size = magazine_size(size_class);
+        for (int32_t held = size + c->limits[size_class].grown - bin->room; held >= size; held -= size)
+            depot_put(size_class, cut_magazine(bin, size));
+        give_blocks(bin->head);
+        shrink_bin(c, size_class);
+        c->limits[size_class].fetch = 1;
     }
 }
 
@@ -390,41 +410,42 @@ static bool has_cache(void)
     return true;
 }
 
-/* A magazine for an empty bin: a spare one, one of the depot, or a new one, the longer the more were asked for. */
+/* A magazine for an empty bin, of the depot or a new one, the longer the more were asked for. */
 static void refill(unsigned size_class)
 {
     struct bin *bin = &cache->bins[size_class];
-    struct spares *spares = &cache->spares[size_class];
-    int32_t size = magazine_size(size_class), taken = size;
-    if (spares->count > 0) {
-        bin->head = spares->full[--spares->count];
-    } else {
-        lock_heap();
-        bin->head = depot_take(size_class);
-        if (bin->head == &none) {
-            bin->head = take_blocks(size_class, spares->fetch, &taken);
-            if (2 * spares->fetch <= size &&
-                2 * (size_t)spares->fetch * class_bytes(size_class) <= FETCH_BYTES)
-                spares->fetch *= 2;
-        }
-        unlock_heap();
+    int32_t size = magazine_size(size_class), taken = size, *fetch = &cache->limits[size_class].fetch;
+    shrink_bin(cache, size_class);
+    lock_heap();
+    bin->head = depot_take(size_class);
+    if (bin->head == &none) {
+        bin->head = take_blocks(size_class, *fetch, &taken);
+        if (2 * *fetch <= size && 2 * (size_t)*fetch * class_bytes(size_class) <= FETCH_BYTES)
+            *fetch *= 2;
     }
-    bin->room = size - taken;
+    unlock_heap();
+    bin->room -= taken;
+    cache->fetched += (size_t)taken * class_bytes(size_class);
+    if (cache->fetched > KEEP_BYTES)
+        cache->fetched = KEEP_BYTES;
 }
 
-/* The magazine in a full bin becomes a spare one, or goes to the depot. */
-static void retire(unsigned size_class)
+/* Room for a magazine in a full bin: it grows, or the depot gets one. Who never fetched any, keeps only one. */
+static void make_room(unsigned size_class)
 {
     struct bin *bin = &cache->bins[size_class];
-    struct spares *spares = &cache->spares[size_class];
-    if (size_class <= SMALL_CLASSES && spares->count < SPARES) {
-        spares->full[spares->count++] = bin->head;
+    int32_t size = magazine_size(size_class);
+    size_t bytes = (size_t)size * class_bytes(size_class);
+    if (cache->grown + bytes <= cache->fetched) {
+        cache->grown += bytes;
+        cache->limits[size_class].grown += size;
     } else {
+        struct block *magazine = cut_magazine(bin, size);
         lock_heap();
-        depot_put(size_class, bin->head);
+        depot_put(size_class, magazine);
         unlock_heap();
     }
-    clear_bin(bin, size_class);
+    bin->room = size;
 }
 
 /* ---- Large blocks ---- */
@@ -537,7 +558,7 @@ static __attribute__((noinline)) void free_slowly(void *old)
     } else if (has_cache()) {
         struct bin *bin = &cache->bins[size_class];
         if (bin->room <= 0)
-            retire(size_class);
+            make_room(size_class);
         bin->room--;
         push(&bin->head, old);
     } else {
